@@ -68,7 +68,7 @@ async def documents(client: AsyncControlClient) -> list[Any]:
         return [line async for line in lines]
 
 
-async def test_each_line_is_a_document_however_it_comes(served: Served) -> None:
+async def test_each_line_is_a_document_however_it_comes(served):
     client, daemon = served
     daemon.events = PIECES
     assert await documents(client) == [{"a": 1}, {"a": 2}, {"a": 3}]
@@ -79,9 +79,7 @@ async def test_each_line_is_a_document_however_it_comes(served: Served) -> None:
                     raise error
 
 
-async def test_a_line_without_an_end_is_refused(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_line_without_an_end_is_refused(served, monkeypatch):
     client, daemon = served
     monkeypatch.setattr(client, "most_bytes", 4)
     daemon.events = [b"{  }", b"\n"]
@@ -92,7 +90,7 @@ async def test_a_line_without_an_end_is_refused(
             await documents(client)
 
 
-async def test_a_request_is_made_as_the_page_wants_it(served: Served) -> None:
+async def test_a_request_is_made_as_the_page_wants_it(served):
     client, daemon = served
     answer = await client.request(RUN, {"run": "7"}, query={"count": "3"})
     found = (answer.status, answer.media, answer.document)
@@ -107,9 +105,7 @@ async def test_a_request_is_made_as_the_page_wants_it(served: Served) -> None:
     assert (await client.request(PICTURE)).tag == '"7"'
 
 
-async def test_answers_that_cannot_be_used_are_none(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_answers_that_cannot_be_used_are_none(served, monkeypatch):
     daemon, _ = served
     with pytest.raises(DaemonError, match="cannot be used"):
         await daemon.request(RUNS)
@@ -122,9 +118,7 @@ async def test_answers_that_cannot_be_used_are_none(
         await daemon.request(PICTURE, query={"bytes": "51"})
 
 
-async def test_a_simulation_waits_for_a_daemon_that_refuses_at_first(
-    short_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_simulation_waits_for_a_daemon_that_refuses_at_first(short_folder, monkeypatch):
     answers = [
         RequestError(503, "too-many", "full"),
         DaemonError("gone"),
@@ -143,9 +137,7 @@ async def test_a_simulation_waits_for_a_daemon_that_refuses_at_first(
         assert daemon.answer_limit_s is None, "a simulation may be slow"
 
 
-async def test_a_daemon_that_is_not_there_is_told_from_one_that_does_not_answer(
-    short_folder: Path,
-) -> None:
+async def test_a_daemon_that_is_not_there_is_told_from_one_that_does_not_answer(short_folder):
     daemon = AsyncControlClient(short_folder / "nobody")
     with pytest.raises(RuntimeError, match="async with"):
         await daemon.request(STATUS)
@@ -167,9 +159,7 @@ async def test_a_daemon_that_is_not_there_is_told_from_one_that_does_not_answer(
         (OSError(errno.EIO, "odd"), Absence.NO_ANSWER),
     ],
 )
-async def test_the_reason_given_is_the_system_s(
-    error: OSError, reason: Absence, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_reason_given_is_the_system_s(error, reason, monkeypatch):
     async def fails(*_: object, **__: object) -> None:
         raise error
 

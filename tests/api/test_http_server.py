@@ -146,9 +146,7 @@ async def visiting(port: int, host: str = VISITING) -> AsyncIterator[Visitor]:
         ("/a/b", 404, {"error": "not-found"}),
     ],
 )
-async def test_errors_are_answered_in_json(
-    port: int, path: str, status: int, answer: dict[str, Any]
-) -> None:
+async def test_errors_are_answered_in_json(port, path, status, answer):
     async with visiting(port) as visitor:
         found, head, body = await visitor.ask(path)
         assert (found, "application/json" in head) == (status, True)
@@ -160,16 +158,14 @@ async def test_errors_are_answered_in_json(
     ("path", "accept", "is_page"),
     [("/page", "text/html,*/*", True), ("/page", "*/*", False), ("/known", "text/html", False)],
 )
-async def test_a_browser_gets_a_page_where_people_look(
-    port: int, path: str, accept: str, is_page: bool
-) -> None:
+async def test_a_browser_gets_a_page_where_people_look(port, path, accept, is_page):
     async with visiting(port) as visitor:
         _, head, body = await visitor.ask(path, f"Accept: {accept}")
     assert ("text/html" in head) is is_page
     assert (b"&lt;why&gt;" in body) is is_page is (b"<why>" not in body)
 
 
-async def test_no_answer_comes_after_one_that_has_begun(port: int) -> None:
+async def test_no_answer_comes_after_one_that_has_begun(port):
     async with visiting(port) as visitor:
         visitor.writer.write(b"GET /gone HTTP/1.1\r\nHost: x\r\n\r\n")
         await visitor.wait_until_closed()
@@ -186,9 +182,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_what_strangers_send_is_refused_in_json_and_leaves_no_traceback(
-    port: int, name: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_what_strangers_send_is_refused_in_json_and_leaves_no_traceback(port, name, caplog):
     async with visiting(port) as visitor:
         status, _, body = await visitor.send(HOSTILE[name])
     assert status in {400, 417}
@@ -196,16 +190,14 @@ async def test_what_strangers_send_is_refused_in_json_and_leaves_no_traceback(
     assert not [one for one in caplog.records if one.exc_info or "\n" in one.getMessage()]
 
 
-async def test_what_is_no_http_is_answered_with_the_server_s_headers(port: int) -> None:
+async def test_what_is_no_http_is_answered_with_the_server_s_headers(port):
     async with visiting(port) as visitor:
         _, head, _ = await visitor.send(HOSTILE["no method"])
         assert "X-Own: 1" in head
         await visitor.wait_until_closed()
 
 
-async def test_strangers_cost_one_line_a_minute_of_each_kind(
-    port: int, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_strangers_cost_one_line_a_minute_of_each_kind(port, caplog):
     caplog.set_level(logging.DEBUG)
     for _ in range(30):
         async with visiting(port) as visitor:
@@ -217,7 +209,7 @@ async def test_strangers_cost_one_line_a_minute_of_each_kind(
     assert [bool(record.exc_info) for record in ours] == [False, True]
 
 
-def test_lines_that_were_left_out_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_that_were_left_out_are_counted(caplog):
     caplog.set_level(logging.INFO)
     now = 0.0
     journal = SparingLog(LOG, lambda: now)
@@ -230,9 +222,7 @@ def test_lines_that_were_left_out_are_counted(caplog: pytest.LogCaptureFixture) 
     assert "3 more" in caplog.messages[-1]
 
 
-async def test_a_head_that_does_not_end_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_head_that_does_not_end_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(http_server, "HEAD_LIMIT_S", 0.2)
     listener = socket.create_server(("127.0.0.1", 0))
     async with served(listener), visiting(listener.getsockname()[1]) as visitor:
@@ -248,9 +238,7 @@ async def _drip(visitor: Visitor) -> None:
         await asyncio.sleep(0.02)
 
 
-async def test_a_host_that_takes_all_connections_closes_only_its_own_idle_ones(
-    port: int, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_host_that_takes_all_connections_closes_only_its_own_idle_ones(port, caplog):
     async with contextlib.AsyncExitStack() as stack:
 
         async def come(host: str) -> Visitor:
@@ -274,7 +262,7 @@ async def test_a_host_that_takes_all_connections_closes_only_its_own_idle_ones(
 
 
 @pytest.mark.parametrize("host", [VISITING, FLOODING])
-async def test_bodies_that_never_come_take_nobody_s_place(port: int, host: str) -> None:
+async def test_bodies_that_never_come_take_nobody_s_place(port, host):
     """Such requests are being answered all the time, also when they come from the same host."""
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(2 * CROWD):
@@ -294,13 +282,8 @@ async def test_bodies_that_never_come_take_nobody_s_place(port: int, host: str) 
     ],
 )
 async def test_the_accepting_goes_on_after_any_error(
-    port: int,
-    broken: str,
-    failures: list[Exception],
-    logged: str,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    port, broken, failures, logged, monkeypatch, caplog
+):
     loop = asyncio.get_running_loop()
     working: Callable[..., Any] = getattr(loop, broken)
     left = list(failures)
@@ -321,7 +304,7 @@ async def test_the_accepting_goes_on_after_any_error(
     assert len([text for text in caplog.messages if logged in text]) == 1
 
 
-async def test_those_who_stay_leave_room_for_others(port: int) -> None:
+async def test_those_who_stay_leave_room_for_others(port):
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(CROWD):
             staying = await stack.enter_async_context(visiting(port, FLOODING))
@@ -331,9 +314,7 @@ async def test_those_who_stay_leave_room_for_others(port: int) -> None:
             assert (await visitor.ask("/fine"))[0] == 200
 
 
-async def test_a_flood_of_all_other_servers_leaves_this_one_a_descriptor(
-    short_folder: Path,
-) -> None:
+async def test_a_flood_of_all_other_servers_leaves_this_one_a_descriptor(short_folder):
     paths = [short_folder / str(number) for number in range(4)]
     flood = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", FLOOD, *map(str, paths[1:])),
@@ -362,7 +343,7 @@ async def test_a_flood_of_all_other_servers_leaves_this_one_a_descriptor(
         await flood.wait()
 
 
-async def test_what_cannot_be_set_up_leaves_no_listener() -> None:
+async def test_what_cannot_be_set_up_leaves_no_listener():
     async def fail(_: web.Application) -> None:
         raise Known
 
@@ -375,7 +356,7 @@ async def test_what_cannot_be_set_up_leaves_no_listener() -> None:
     assert listener.fileno() == -1
 
 
-async def test_at_a_unix_socket_each_process_is_a_peer(short_folder: Path) -> None:
+async def test_at_a_unix_socket_each_process_is_a_peer(short_folder):
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(short_folder / "s"))
     async with served(listener):
@@ -405,7 +386,7 @@ def may_be_none(kind: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_has_the_fields_of_its_model(name: str) -> None:
+def test_a_document_has_the_fields_of_its_model(name):
     """Who adds a field to a model adds it here, too, or this fails."""
     model, hints = model_of(name.removesuffix("Json")), get_type_hints(DOCUMENTS[name])
     assert hints.keys() == model.model_fields.keys()
@@ -415,12 +396,12 @@ def test_a_document_has_the_fields_of_its_model(name: str) -> None:
         assert is_optional or hint is Any or may_be_none(hint) == may_be_none(field), key
 
 
-def test_every_endpoint_is_served() -> None:
+def test_every_endpoint_is_served():
     said = {one for one in vars(endpoints).values() if isinstance(one, Endpoint)}
     assert said <= {route.endpoint for route in ROUTES}
     assert all(endpoints.is_trial(one.endpoint) for one in ROUTES if one.endpoint not in said)
 
 
-def test_a_target_has_its_parts_and_its_query() -> None:
+def test_a_target_has_its_parts_and_its_query():
     assert RUN.target({"run": "a/b"}) == "/runs/a%2Fb"
     assert RUNS.target(query={"count": 3, "other": None}) == "/runs?count=3"

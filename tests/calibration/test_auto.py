@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -131,12 +130,12 @@ def robot(monkeypatch: pytest.MonkeyPatch) -> Robot:
 
 def calibrated(robot: Robot, **how: Any) -> tuple[AutomaticCalibration, list[Any]]:
     clock = iter([10.0, 75.04])
-    measurement = AutomaticCalibration(robot, lambda: next(clock), **how)  # type: ignore[arg-type]
+    measurement = AutomaticCalibration(robot, lambda: next(clock), **how)
     rows = [row for row in measurement.measure() if isinstance(row, Row)]
     return measurement, [row.document for row in rows]
 
 
-def test_all_stages_in_their_order_with_what_was_found(robot: Robot) -> None:
+def test_all_stages_in_their_order_with_what_was_found(robot):
     found, rows = calibrated(robot)
     stages = [row["stage"] for row in rows]
     assert stages == ["camera", "lid", *["times"] * 4, "colours", *["proof"] * 2]
@@ -171,7 +170,7 @@ def test_all_stages_in_their_order_with_what_was_found(robot: Robot) -> None:
     ]
 
 
-def test_a_motion_with_too_few_pictures_keeps_its_time(robot: Robot) -> None:
+def test_a_motion_with_too_few_pictures_keeps_its_time(robot):
     robot.turning.moving = 1
     found, rows = calibrated(robot)
     assert TRAVEL not in found.values
@@ -189,18 +188,14 @@ def test_a_motion_with_too_few_pictures_keeps_its_time(robot: Robot) -> None:
         ("colours", ["colours", "proof", "proof"], {"colours"}),
     ],
 )
-def test_one_stage_is_found_alone(
-    robot: Robot, only: str, stages: list[str], values: set[str]
-) -> None:
+def test_one_stage_is_found_alone(robot, only, stages, values):
     found, rows = calibrated(robot, only=only)
     assert [row["stage"] for row in rows] == stages
     assert set(found.values) == values
     assert {key for tried in robot.tried for key in tried} == values
 
 
-def test_motors_are_checked_with_what_was_found(
-    robot: Robot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_motors_are_checked_with_what_was_found(robot, monkeypatch):
     heard: list[Any] = []
 
     def speeds(profile: Any, found: Any) -> Iterator[Finding]:
@@ -220,7 +215,7 @@ def test_motors_are_checked_with_what_was_found(
     assert positions | {speed: 4} in robot.tried
 
 
-def test_a_cube_that_was_not_solved_ends_it(robot: Robot) -> None:
+def test_a_cube_that_was_not_solved_ends_it(robot):
     robot.solves = [True, False]
     found, _ = calibrated(robot)
     assert not found.is_found
@@ -234,14 +229,14 @@ def test_a_cube_that_was_not_solved_ends_it(robot: Robot) -> None:
     assert robot.tried[-1] == {}
     found, _ = calibrated(robot)
     assert found.error is None
-    script = AutomaticCalibration(robot).measure()  # type: ignore[arg-type]
+    script = AutomaticCalibration(robot).measure()
     assert {*next(script).document["values"], *next(script).document["values"]} == {QUAD, OPEN}
     robot.try_out({OPEN: 1})
     script.close()
     assert robot.tried[-1] == {}, "broken off it tries nothing out any more"
 
 
-def test_cubes_are_solved_until_a_fault_is_unlikely(robot: Robot) -> None:
+def test_cubes_are_solved_until_a_fault_is_unlikely(robot):
     robot.operations = 45
     found, rows = calibrated(robot)
     assert [row["stage"] for row in rows].count("proof") == 5
@@ -254,7 +249,7 @@ def test_cubes_are_solved_until_a_fault_is_unlikely(robot: Robot) -> None:
 
 
 @given(st.integers(0, 300), st.integers(1, 40))
-def test_the_chance_of_a_fault_falls_with_what_went_well(faultless: int, coming: int) -> None:
+def test_the_chance_of_a_fault_falls_with_what_went_well(faultless, coming):
     chance = fault_chance(faultless, coming)
     assert 0 < fault_chance(faultless + 1, coming) < chance
     assert chance < fault_chance(faultless, coming + 1) < 1
@@ -265,7 +260,7 @@ def test_the_chance_of_a_fault_falls_with_what_went_well(faultless: int, coming:
     assert 1 - chance == pytest.approx(math.exp(exact))
 
 
-def test_times_are_shortened_while_cubes_are_solved(robot: Robot) -> None:
+def test_times_are_shortened_while_cubes_are_solved(robot):
     robot.solves = [True, True, True, True, True, True, False, True, True]
     found, rows = calibrated(robot, faster=0.2)
     # 5 and 10 % were good, 15 % not: back to what was proven, with 4 % less than is kept.
@@ -283,21 +278,21 @@ def test_times_are_shortened_while_cubes_are_solved(robot: Robot) -> None:
     [False, RobotError(SLIPPED), RequestError(503, "robot", "the cube has slipped", SLIPPED)],
     ids=["unsolved", "fault", "answer"],
 )
-def test_after_a_failure_times_go_back_by_a_step(robot: Robot, failure: bool | CubistError) -> None:
+def test_after_a_failure_times_go_back_by_a_step(robot, failure):
     robot.solves = [True, True, failure, True, True]
     _, rows = calibrated(robot, faster=0.2)
     assert rows[-1]["evidence"] == {"percent": 0.0}
 
 
 @pytest.mark.parametrize("code", ["calibration-stopped", "emergency-stop", RequestError.code])
-def test_a_stop_is_no_failure_of_shorter_times(robot: Robot, code: str) -> None:
+def test_a_stop_is_no_failure_of_shorter_times(robot, code):
     robot.solves = [True, True, RequestError(503, "robot", "stopped", code)]
     found, _ = calibrated(robot, faster=0.2)
     assert found.document["because"] == "stopped"
 
 
 @given(st.floats(0.0, 0.5))
-def test_filmed_times_stay_and_all_others_get_shorter(part: float) -> None:
+def test_filmed_times_stay_and_all_others_get_shorter(part):
     values = shorten_times(CUBOTINO, {"holder"}, part)
     made = apply(CUBOTINO, Calibration(robot="cubotino", values=values)).actuators_of(Servo)
     before = CUBOTINO.actuators_of(Servo)
@@ -341,9 +336,7 @@ def broken_off_by(monkeypatch: pytest.MonkeyPatch, error: CubistError) -> None:
         (DaemonError("cubistd closed the connection"), ExitCode.FAILED),
     ],
 )
-def test_it_ends_with_the_code_of_what_was_in_its_way(
-    daemon: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch, error: CubistError, code: ExitCode
-) -> None:
+def test_it_ends_with_the_code_of_what_was_in_its_way(daemon, ask, monkeypatch, error, code):
     broken_off_by(monkeypatch, error)
     ended, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
     assert ended == code
@@ -353,9 +346,7 @@ def test_it_ends_with_the_code_of_what_was_in_its_way(
     assert "truth_error_degrees" not in lines[-1]
 
 
-def test_it_says_in_json_too_why_it_could_not_begin(
-    daemon: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_it_says_in_json_too_why_it_could_not_begin(daemon, ask, monkeypatch, tmp_path):
     client = ControlClient()
     with client.maintenance("page"):
         code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
@@ -371,9 +362,7 @@ def test_it_says_in_json_too_why_it_could_not_begin(
     assert "not running" in lines[-1]["because"]
 
 
-def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(ask, monkeypatch):
     broken_off_by(monkeypatch, CalibrationError("that was all"))
     code, lines, _ = ask(
         *("calibrate", "auto", "--simulated", "--robot", "cubotino", "--misadjust", "7")
@@ -387,9 +376,7 @@ def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(
     assert abs(expected) > 0.5
 
 
-def test_a_simulated_robot_may_have_a_cube_of_another_size(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_simulated_robot_may_have_a_cube_of_another_size(ask, monkeypatch):
     layers: list[int] = []
 
     def finder_for(profile: RobotProfile) -> type[BrokenOff]:
@@ -419,12 +406,8 @@ def test_a_simulated_robot_may_have_a_cube_of_another_size(
     ],
 )
 def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
-    ask: Ask,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    code: ExitCode,
-    told: str,
-) -> None:
+    ask, monkeypatch, arguments, code, told
+):
     def robot_to_practise_on(*_: object, **__: object) -> None:
         raise AssertionError("a robot is put together")
 
@@ -434,9 +417,7 @@ def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
     assert told in (lines[-1]["because"] if code is ExitCode.NO else err)
 
 
-def test_one_stage_of_a_robot_that_nobody_calibrated_is_refused_before_anything_moves(
-    daemon: Any, ask: Ask
-) -> None:
+def test_one_stage_of_a_robot_that_nobody_calibrated_is_refused_before_anything_moves(daemon, ask):
     code, lines, err = ask("calibrate", "auto", "--real", "--robot", "cubotino", "--only", "lid")
     assert code == ExitCode.NO
     assert "position ccw of holder" in lines[-1]["because"]
@@ -445,9 +426,7 @@ def test_one_stage_of_a_robot_that_nobody_calibrated_is_refused_before_anything_
 
 
 @pytest.mark.parametrize("command", [("demo",), ("simulate",), ("calibrate", "all", "--yes")])
-def test_a_robot_of_which_only_times_are_known_is_not_simulated(
-    ask: Ask, command: tuple[str, ...], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_robot_of_which_only_times_are_known_is_not_simulated(ask, command, capfd):
     simulated = ("--simulated",) if command[0] == "calibrate" else ()
     code = run([*command, "--robot", "reference/a", *simulated])
     assert code == ExitCode.USAGE

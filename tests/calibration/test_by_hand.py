@@ -80,7 +80,7 @@ class Person:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("robot", "most"), [("cubotino", 60), ("two-arm", 80), ("otvinta", 110)])
-async def test_a_person_with_keys_alone_gets_a_robot_that_solves(robot: str, most: int) -> None:
+async def test_a_person_with_keys_alone_gets_a_robot_that_solves(robot, most):
     profile = load_profile(robot)
     truth = Misadjustment(94901)
     with robot_to_practise_on(profile, misadjusted=truth, speed=SPEED) as twin:
@@ -124,5 +124,4 @@ def wait_for_end(client: ControlClient) -> str | None:
         if client.status()["job"] is not None:
             next(event for event in events if event["event"] == "finished")
     last = client.status()["last_run"]
-    assert last is not None
     return last["outcome"]

@@ -24,7 +24,6 @@ from robot.api.endpoints import Endpoint, RobotState
 from robot.api.models import StartRequest
 from robot.calibration.store import CalibrationStore
 from robot.cli.main import run
-from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.machine.confirmed_range import ConfirmedRange, confirmable
 from robot.settings import load_profile
@@ -51,9 +50,7 @@ def until_idle(client: ControlClient) -> None:
         pass
 
 
-def test_a_position_is_tried_kept_exported_and_imported(
-    daemon: Any, ask: Ask, tmp_path: Path
-) -> None:
+def test_a_position_is_tried_kept_exported_and_imported(daemon, ask, tmp_path):
     key, file = f"{LID}.open", tmp_path / "mine.json"
     code, (last,), err = ask("calibration", "restore")
     assert code != 0 and "no version to go back to" in err and last["reason"] in err
@@ -74,13 +71,7 @@ def painted(odd: OddScene | None = None) -> bytes:
     return bytes(cv2.imencode(".jpg", bgr)[1])
 
 
-def test_the_camera_s_picture_is_saved_drawn_and_judged(
-    daemon: Any,
-    ask: Ask,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_camera_s_picture_is_saved_drawn_and_judged(daemon, ask, tmp_path, capfd, monkeypatch):
     jpeg, covered = painted(), painted(OddScene.HAND)
     daemon.scanner.picture = lambda _: jpeg
     code, (told,), _ = ask("calibrate", "camera", "--save-to", str(tmp_path / "now.jpg"))
@@ -101,9 +92,7 @@ def test_the_camera_s_picture_is_saved_drawn_and_judged(
 @pytest.mark.parametrize(
     "arguments", [(), ("servo",), ("servo", "lid", "open"), ("camera", "--live")]
 )
-def test_without_a_terminal_nobody_is_asked(
-    daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]
-) -> None:
+def test_without_a_terminal_nobody_is_asked(daemon, ask, capfd, arguments):
     assert run(["calibrate", *arguments]) == 2
     assert "there is no terminal to ask at" in capfd.readouterr().err
 
@@ -119,9 +108,7 @@ def test_without_a_terminal_nobody_is_asked(
         ("leave", "default", MENU),
     ],
 )
-def test_the_screens_leave_the_mode_whatever_ends_them(
-    daemon: Any, ending: str, hang_ups: str, screens: tuple[str, ...]
-) -> None:
+def test_the_screens_leave_the_mode_whatever_ends_them(daemon, ending, hang_ups, screens):
     """As over SSH: a terminal of its own, which the command leads, and which may go away."""
     client = ControlClient()
     terminal, theirs = pty.openpty()
@@ -160,8 +147,8 @@ def drained(terminal: int) -> None:
 
 
 async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
-    fake: Any, controller: JobController, tmp_path: Path
-) -> None:
+    fake, controller, tmp_path
+):
     """Else the first one's leaving would end the mode of the second, or break into a job."""
     store, contact = CalibrationStore(tmp_path / "state"), ConfirmedRange({})
     made = fake.machine()
@@ -196,9 +183,7 @@ def unconfirmed() -> list[str]:
     return list(ControlClient().status()["calibration"]["unconfirmed"])
 
 
-def test_a_file_confirms_only_what_was_confirmed_here(
-    daemon: Any, ask: Ask, tmp_path: Path
-) -> None:
+def test_a_file_confirms_only_what_was_confirmed_here(daemon, ask, tmp_path):
     file = exported(tmp_path, "mindcuber", **ALL_OF_IT)
     code, _, err = ask("calibration", "import", file)
     assert code == 2 and "--from-another mindcuber" in err
@@ -238,9 +223,7 @@ def test_a_file_confirms_only_what_was_confirmed_here(
         (FILE | {"values": {"colours.linear_rgb.U": ["white"] * 3}}, "colours"),
     ],
 )
-def test_what_no_calibration_of_this_robot_can_be_is_refused(
-    document: dict[str, Any], said: str, daemon: Any, ask: Ask, tmp_path: Path
-) -> None:
+def test_what_no_calibration_of_this_robot_can_be_is_refused(document, said, daemon, ask, tmp_path):
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(document))
     code, (last,), err = ask("calibration", "import", str(file))
@@ -251,9 +234,7 @@ def test_what_no_calibration_of_this_robot_can_be_is_refused(
     assert ask("calibration", "show")[1][0]["values"] == {}
 
 
-def test_a_session_is_one_version_whose_values_say_where_they_come_from(
-    daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_session_is_one_version_whose_values_say_where_they_come_from(daemon, ask, capfd):
     client = ControlClient()
     keep(ALL_OF_IT)
     with client.maintenance():
@@ -284,7 +265,7 @@ def test_a_session_is_one_version_whose_values_say_where_they_come_from(
     assert code == 2 and "no version 77" in err
 
 
-def test_who_breaks_a_session_off_is_told_what_stays(daemon: Any, ask: Ask) -> None:
+def test_who_breaks_a_session_off_is_told_what_stays(daemon, ask):
     """Values that were kept stay, as one version that can be taken back."""
     keep(ALL_OF_IT)
     homes = daemon.motion.home
@@ -308,8 +289,8 @@ def test_who_breaks_a_session_off_is_told_what_stays(daemon: Any, ask: Ask) -> N
 
 
 async def test_a_renamed_profile_is_told_of_the_calibration_that_it_had(
-    controller: JobController, maintenance_of: Any, fake: Any, tmp_path: Path, caplog: Any
-) -> None:
+    controller, maintenance_of, fake, tmp_path, caplog
+):
     store = CalibrationStore(tmp_path / "state")
     store.save(kept("my-cubotino", ALL_OF_IT))
     await maintenance_of(controller, fake).begin()
@@ -318,7 +299,7 @@ async def test_a_renamed_profile_is_told_of_the_calibration_that_it_had(
     assert said in caplog.text
 
 
-def test_the_calibration_of_another_name_is_taken(daemon: Any, ask: Ask, tmp_path: Path) -> None:
+def test_the_calibration_of_another_name_is_taken(daemon, ask, tmp_path):
     store = CalibrationStore(tmp_path / "state")
     store.save(kept("my-cubotino", ALL_OF_IT))
     assert ask("calibration", "import", "--from-another", "crane")[0] == 2
@@ -327,9 +308,7 @@ def test_the_calibration_of_another_name_is_taken(daemon: Any, ask: Ask, tmp_pat
     assert store.values_of_another("my-cubotino") == ALL_OF_IT
 
 
-def test_who_takes_over_ends_the_other_s_motion_and_the_other_is_told(
-    daemon: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_takes_over_ends_the_other_s_motion_and_the_other_is_told(daemon, ask, monkeypatch):
     """The other is a process of its own, in the middle of a motion; here only this one goes on."""
     moving = threading.Event()
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -61,9 +59,7 @@ def moved(record: DriftRecord) -> dict[str, float]:
 
 
 @given(st.floats(-10, 10), st.floats(-10, 10))
-def test_what_the_first_solves_show_is_in_order_and_what_differs_has_moved(
-    first: float, later: float
-) -> None:
+def test_what_the_first_solves_show_is_in_order_and_what_differs_has_moved(first, later):
     record = DriftRecord.begin(CUBOTINO, MAY)
     for _ in range(FIRST_SOLVES):
         record = record.add_solve(seen(first))
@@ -75,7 +71,7 @@ def test_what_the_first_solves_show_is_in_order_and_what_differs_has_moved(
 
 
 @given(st.lists(st.floats(-0.5, 0.5), min_size=20, max_size=40))
-def test_a_dead_band_is_no_drift(noise: list[float]) -> None:
+def test_a_dead_band_is_no_drift(noise):
     record = followed(*[seen(degrees, "home", "cw") for degrees in noise])
     assert list(record.notes()) == []
     assert record.correction(CUBOTINO, MAY) is None
@@ -93,9 +89,7 @@ def test_a_dead_band_is_no_drift(noise: list[float]) -> None:
         (seen(0.0) + seen(0.1) + seen(30.0), 1, None, ""),
     ],
 )
-def test_people_are_told_what_has_moved(
-    faces: list[PoseDeviation], solves: int, code: str | None, said: str
-) -> None:
+def test_people_are_told_what_has_moved(faces, solves, code, said):
     record = followed(*[faces] * solves)
     notes = list(record.notes())
     assert [note.code for note in notes] == ([code] if code else [])
@@ -103,7 +97,7 @@ def test_people_are_told_what_has_moved(
     assert (record.correction(CUBOTINO, MAY) is not None) is (code in {"moved", "moved-too-far"})
 
 
-def test_a_correction_turns_the_table_back_at_all_its_positions() -> None:
+def test_a_correction_turns_the_table_back_at_all_its_positions():
     record = followed(*[seen(2.0, "home", "cw")] * 30)
     made = record.correction(CUBOTINO, MAY)
     assert made is not None
@@ -123,7 +117,7 @@ def test_a_correction_turns_the_table_back_at_all_its_positions() -> None:
 
 @given(st.floats(0.2, 5.0), st.sampled_from([-1, 1]), st.integers(1, 60))
 @settings(max_examples=20)
-def test_corrections_stay_within_bounds(step: float, sign: int, solves: int) -> None:
+def test_corrections_stay_within_bounds(step, sign, solves):
     profile, record, true = CUBOTINO, followed(), 0.0
     for _ in range(solves):
         true += sign * step
@@ -145,8 +139,8 @@ def test_corrections_stay_within_bounds(step: float, sign: int, solves: int) -> 
 @given(st.floats(-8, 8), st.floats(-8, 8), st.floats(0, 1), st.integers(0, 999))
 @settings(max_examples=25)
 def test_the_table_is_corrected_only_where_the_camera_cannot_be_to_blame(
-    table: float, camera: float, noise: float, seed: int
-) -> None:
+    table, camera, noise, seed
+):
     draw = Random(seed)
     record = DriftRecord.begin(CUBOTINO, MAY)
     for _ in range(FIRST_SOLVES):
@@ -165,9 +159,7 @@ def test_the_table_is_corrected_only_where_the_camera_cannot_be_to_blame(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"robot": 1}', b"\xff", b'{"format": 99}'])
-def test_what_cannot_be_read_is_kept_and_the_estimate_starts_anew(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_what_cannot_be_read_is_kept_and_the_estimate_starts_anew(tmp_path, content):
     store = DriftStore(tmp_path)
     for count in (1, 2):
         store.save(followed(*[seen(3.0)] * 9))
@@ -185,14 +177,14 @@ def test_what_cannot_be_read_is_kept_and_the_estimate_starts_anew(
         {"cameras.top.views.U.quad": [[0.29, 0.18], [0.71, 0.17], [0.74, 0.74], [0.26, 0.74]]},
     ],
 )
-def test_what_a_person_changes_is_right(tmp_path: Path, values: Mapping[str, Any]) -> None:
+def test_what_a_person_changes_is_right(tmp_path, values):
     store = DriftStore(tmp_path)
     store.save(followed(*[seen(3.0)] * 9))
     changed = apply(CUBOTINO, Calibration(robot="cubotino", values=dict(values)))
     assert store.load(changed, date(2026, 6, 1)) == DriftRecord.begin(changed, date(2026, 6, 1))
 
 
-def test_robots_without_a_table_or_grippers_on_servos_have_nothing_to_follow() -> None:
+def test_robots_without_a_table_or_grippers_on_servos_have_nothing_to_follow():
     records = {name: DriftRecord.begin(load_profile(name), MAY) for name in list_profiles()}
     followed = {
         name: {one.actuator for one in record.positions} for name, record in records.items()
@@ -229,7 +221,7 @@ def begin_with(robot: DriftingRobot, degrees: float) -> None:
     robot.drifts.save(record)
 
 
-def test_a_robot_that_drifts_fails_and_says_why(tmp_path: Path) -> None:
+def test_a_robot_that_drifts_fails_and_says_why(tmp_path):
     with drifting(tmp_path, self_adjust=False, check_after=False) as robot:
         begin_with(robot, 0.0)
         assert robot.solve_and_drift(3, 2.6, "R") == 2
@@ -246,7 +238,7 @@ def test_a_robot_that_drifts_fails_and_says_why(tmp_path: Path) -> None:
         assert {note.code for note in robot.records[-1].notes} == {"moved"}
 
 
-def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path: Path) -> None:
+def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path):
     with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
         begin_with(robot, 0.0)
         assert robot.solve_and_drift(3, 2.6, "R") == 3
@@ -271,7 +263,7 @@ def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path: Path) -> None:
     [CUBOTINO, pytest.param(TWO_ARM, marks=pytest.mark.long)],
     ids=lambda one: one.name,
 )
-def test_a_camera_that_was_turned_moves_no_servo(tmp_path: Path, robot: RobotProfile) -> None:
+def test_a_camera_that_was_turned_moves_no_servo(tmp_path, robot):
     with drifting(tmp_path, self_adjust=True, robot=robot, check_after=False) as turning:
         places = turning.in_force
         begin_with(turning, 0.0)
@@ -284,9 +276,7 @@ def test_a_camera_that_was_turned_moves_no_servo(tmp_path: Path, robot: RobotPro
         assert all(abs(one.degrees) < ADJUST_FROM_DEGREES for one in watch.estimates)
 
 
-def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_tilts(
-    tmp_path: Path,
-) -> None:
+def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_tilts(tmp_path):
     with drifting(tmp_path, self_adjust=False, robot=TWO_ARM, check_after=False) as robot:
         record = DriftRecord.begin(robot.profile, FIRST_DAY)
         everywhere = [
@@ -324,8 +314,8 @@ def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_ti
 @pytest.mark.parametrize("profile", [CUBOTINO, TWO_ARM], ids=lambda one: one.name)
 @pytest.mark.parametrize("self_adjust", [True, False])
 def test_a_drift_of_a_fifth_of_a_degree_ends_fifty_solves_unless_it_is_followed(
-    tmp_path: Path, profile: RobotProfile, self_adjust: bool
-) -> None:
+    tmp_path, profile, self_adjust
+):
     with drifting(tmp_path, self_adjust=self_adjust, robot=profile) as robot:
         solved = robot.solve_and_drift(50, 0.2)
         if self_adjust:
@@ -335,7 +325,7 @@ def test_a_drift_of_a_fifth_of_a_degree_ends_fifty_solves_unless_it_is_followed(
             assert {note.code for note in robot.records[-1].notes} & {"moved", "moved-too-far"}
 
 
-def test_a_gripper_holds_alone_while_its_jaws_are_closed_and_the_others_open() -> None:
+def test_a_gripper_holds_alone_while_its_jaws_are_closed_and_the_others_open():
     right, down = turners(TWO_ARM)
     alone = {"right": "cw", "down": "home", "right-jaw": "closed", "down-jaw": "open"}
     assert right.holds_alone(alone)
@@ -346,8 +336,8 @@ def test_a_gripper_holds_alone_while_its_jaws_are_closed_and_the_others_open() -
 
 
 def test_a_correction_in_force_whose_estimate_cannot_be_kept_is_not_taken_for_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    tmp_path, monkeypatch, caplog
+):
     from robot.records.storage import StorageError
 
     save = DriftStore.save

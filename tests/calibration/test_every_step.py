@@ -170,15 +170,13 @@ def changes(client: ControlClient, before: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in after.items() if before.get(key) != value}
 
 
-def test_the_table_has_every_step_and_every_trial() -> None:
+def test_the_table_has_every_step_and_every_trial():
     assert {case.step for case in CASES} | {BY_ITSELF} == set(STEPS)
     assert sorted(case.trial for case in CASES) == sorted(trial.name for trial in TRIALS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-async def test_commands_screens_and_the_socket_do_the_same(
-    robot: ControlClient, ask: Ask, case: Case
-) -> None:
+async def test_commands_screens_and_the_socket_do_the_same(robot, ask, case):
     if case.step == "home":
         confirm_all(robot)
     before = robot.call(Endpoint("GET", "/calibration"))["values"]

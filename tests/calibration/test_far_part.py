@@ -73,7 +73,7 @@ def watched(site: Site = "R", size: int = 3) -> tuple[View, FarPart]:
 
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("site", SITES)
-def test_a_cube_that_tilts_is_told_from_one_that_stays(site: Site, size: int) -> None:
+def test_a_cube_that_tilts_is_told_from_one_that_stays(site, size):
     view, part = watched(site, size)
     for degrees in (-4.0, -2.0, 0.0, 2.0, 4.0):
         view.tilt = degrees
@@ -82,13 +82,13 @@ def test_a_cube_that_tilts_is_told_from_one_that_stays(site: Site, size: int) ->
     assert part.degrees() == pytest.approx(0.0, abs=0.2), "only the layer of the gripper turned"
 
 
-def test_another_face_has_followed_a_quarter_turn() -> None:
+def test_another_face_has_followed_a_quarter_turn():
     view, part = watched()
     view.shift = 1
     assert part.degrees() == float("inf")
 
 
-def test_a_cube_that_trembles_is_measured_by_the_middle_and_one_that_moves_is_refused() -> None:
+def test_a_cube_that_trembles_is_measured_by_the_middle_and_one_that_moves_is_refused():
     view, part = watched()
     view.trembles = (-0.5, 0.5)
     assert part.degrees() == pytest.approx(0.0, abs=0.8)

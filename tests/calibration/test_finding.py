@@ -42,9 +42,7 @@ OPEN = ("right-jaw.positions_us.open", "down-jaw.positions_us.open")
     noise=st.floats(0, 0.05),
     seed=st.integers(0, 99),
 )
-def test_a_line_with_slack_is_found_from_both_directions(
-    slope: float, zero: float, slack: float, noise: float, seed: int
-) -> None:
+def test_a_line_with_slack_is_found_from_both_directions(slope, zero, slack, noise, seed):
     random = np.random.default_rng(seed)
     points = [
         SweepPoint(
@@ -65,7 +63,7 @@ def test_a_line_with_slack_is_found_from_both_directions(
     assert line.with_zero_at(10.0).pulse(0.0) == pytest.approx(line.pulse(10.0))
 
 
-def test_a_servo_that_turns_nothing_has_no_line() -> None:
+def test_a_servo_that_turns_nothing_has_no_line():
     still = [SweepPoint(pulse, 3.0, up) for up in (True, False) for pulse in range(1100, 1900, 40)]
     assert fit_line(still) is None
     assert fit_line(still[:3]) is None
@@ -88,11 +86,11 @@ def test_a_servo_that_turns_nothing_has_no_line() -> None:
         ("six-motor", True),
     ],
 )
-def test_the_step_is_there_for_robots_that_it_can_calibrate(name: str, can: bool) -> None:
+def test_the_step_is_there_for_robots_that_it_can_calibrate(name, can):
     assert STEPS["auto"].is_needed(load_profile(name)) is can
 
 
-def test_a_lid_a_lifter_and_a_table_that_homes_are_found() -> None:
+def test_a_lid_a_lifter_and_a_table_that_homes_are_found():
     profile, truth = load_profile("cubotone"), parse_misadjustment("2")
     values: JsonObject = {}
     with SimulatedRun(profile, scrambled(3, 2), misadjusted=truth) as run:
@@ -107,7 +105,7 @@ def test_a_lid_a_lifter_and_a_table_that_homes_are_found() -> None:
     assert max(abs(degrees) for degrees in off.values()) < 3.0
 
 
-def test_a_table_that_turns_too_far_for_its_profile_is_named() -> None:
+def test_a_table_that_turns_too_far_for_its_profile_is_named():
     document = load_profile("cubotone").model_dump(mode="json")
     document["actuators"]["table"]["steps_per_turn"] = 800
     thought = RobotProfile.model_validate(document)
@@ -121,7 +119,7 @@ def test_a_table_that_turns_too_far_for_its_profile_is_named() -> None:
             list(LifterFinder(session).find())
 
 
-def test_a_robot_that_was_not_built_as_drawn_calibrates_itself() -> None:
+def test_a_robot_that_was_not_built_as_drawn_calibrates_itself():
     outcome = calibrated("cubotino", "7")
     assert (outcome.why_not, outcome.violations, outcome.kept_before_the_end) == ("", [], {})
     assert len(outcome.off_degrees) == 6
@@ -135,7 +133,7 @@ def test_a_robot_that_was_not_built_as_drawn_calibrates_itself() -> None:
     assert 0.6 < after / before < 1.6
 
 
-def test_a_proof_of_a_solved_cube_scrambles_it_and_is_planned_by_what_is_kept_too() -> None:
+def test_a_proof_of_a_solved_cube_scrambles_it_and_is_planned_by_what_is_kept_too():
     profile = changed("cubotino", {"policy.search_s": SEARCH_S})
     with SimulatedRun(profile, CubeBody(Cube.solved().facelets())) as run:
         session = SimulatedCalibration(run)
@@ -155,7 +153,7 @@ def test_a_proof_of_a_solved_cube_scrambles_it_and_is_planned_by_what_is_kept_to
     assert proof.executed_us == pytest.approx(proof.planned_us, rel=0.01)
 
 
-def test_without_a_cube_in_view_nothing_moves() -> None:
+def test_without_a_cube_in_view_nothing_moves():
     with SimulatedRun(load_profile("cubotino"), scrambled(3, 1)) as run:
         session = SimulatedCalibration(run)
         for camera in session.cameras.values():
@@ -177,9 +175,7 @@ def test_without_a_cube_in_view_nothing_moves() -> None:
         ("four-arm", []),
     ],
 )
-def test_opposite_grippers_on_servos_turn_the_cube_together(
-    name: str, together: list[list[str]]
-) -> None:
+def test_opposite_grippers_on_servos_turn_the_cube_together(name, together):
     profile = load_profile(name)
     session: Any = SimpleNamespace(profile=profile, calibrated=profile)
     finder = RingFinder(session)
@@ -190,7 +186,7 @@ def test_opposite_grippers_on_servos_turn_the_cube_together(
         assert len(seen.aside) == 3, "all other jaws are open"
 
 
-def test_two_grippers_find_all_their_positions() -> None:
+def test_two_grippers_find_all_their_positions():
     values: JsonObject = {}
     uncertain: JsonObject = {}
     clear: list[float] = []

@@ -71,7 +71,7 @@ SLOWEST = {"holder": 500 / 0.7, "lid": 450 / 0.6}
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
 @profiles
-def test_every_robot_finds_its_positions_times_and_colours(name: str) -> None:
+def test_every_robot_finds_its_positions_times_and_colours(name):
     outcomes = {seed: calibrated(name, str(seed)) for seed in SEEDS[name]}
     assert {seed: one.why_not for seed, one in outcomes.items() if one.why_not} == {}
     assert {seed: one.violations for seed, one in outcomes.items() if one.violations} == {}
@@ -114,7 +114,7 @@ def test_every_robot_finds_its_positions_times_and_colours(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 21))
 @profiles
-def test_a_robot_built_twice_as_badly_is_calibrated_or_says_why_not(name: str, seed: int) -> None:
+def test_a_robot_built_twice_as_badly_is_calibrated_or_says_why_not(name, seed):
     outcome = calibrated(name, f"{seed}:2")
     if outcome.why_not:
         assert outcome.document["because"] and outcome.kept_before_the_end == {}
@@ -138,14 +138,14 @@ def solves_as_it_is(name: str, seed: int) -> bool:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @profiles
-def test_uncalibrated_at_most_a_fifth_of_them_solves_a_cube(name: str) -> None:
+def test_uncalibrated_at_most_a_fifth_of_them_solves_a_cube(name):
     solved = [seed for seed in UNCALIBRATED if solves_as_it_is(name, seed)]
     assert len(solved) <= math.floor(len(UNCALIBRATED) / 5), solved
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_a_robot_that_is_quicker_than_its_profile_plans_shorter_and_is_never_too_short() -> None:
+def test_a_robot_that_is_quicker_than_its_profile_plans_shorter_and_is_never_too_short():
     document = load_profile("cubotino").model_dump(mode="json")
     for name, speed in SLOWEST.items():
         document["simulation"]["actuators"][name]["max_speed_us_per_s"] = QUICKER * speed

@@ -69,9 +69,7 @@ PAINTER = Painter(STRAIGHT, 2.0)
     inverted=st.booleans(),
 )
 @settings(max_examples=20)
-def test_a_motor_is_known_by_its_steps_to_the_degree(
-    factor: float, sign: int, off: float, inverted: bool
-) -> None:
+def test_a_motor_is_known_by_its_steps_to_the_degree(factor, sign, off, inverted):
     motor = TABLE.model_copy(update={"invert_direction": inverted})
     found = wiring_of(motor, "table", sign * off * factor * 1600 / 360, 3.4)
     assert found.turn_steps == 1600 * factor
@@ -84,14 +82,14 @@ def test_a_motor_is_known_by_its_steps_to_the_degree(
 
 
 @pytest.mark.parametrize("off", [0.75, 0.919, 1.081, 1.25, 64])
-def test_a_turn_that_no_switch_makes_is_not_guessed(off: float) -> None:
+def test_a_turn_that_no_switch_makes_is_not_guessed(off):
     why = f"table makes {1600 * off:.0f} steps in a turn, which no microstep switch makes of 1600"
     with pytest.raises(CalibrationError, match=why):
         wiring_of(TABLE, "table", off * 1600 / 360, 0)
 
 
 @pytest.mark.parametrize("off", [1.07912, 0.921])
-def test_steps_may_seem_a_little_off(off: float) -> None:
+def test_steps_may_seem_a_little_off(off):
     found = wiring_of(TABLE, "table", off * 1600 / 360, 3.6)
     assert (found.turn_steps, found.play_steps) == (1600, 4)
     told = wiring_finding("table", TABLE, found, {"seen": 1})
@@ -102,7 +100,7 @@ def test_steps_may_seem_a_little_off(off: float) -> None:
     assert "turns the other way round" in wiring_finding("table", TABLE, back, {}).text
 
 
-def test_motors_are_as_fast_among_each_other_as_they_were_meant_to_be() -> None:
+def test_motors_are_as_fast_among_each_other_as_they_were_meant_to_be():
     found = {
         "actuators.right.steps_per_turn": 3200,
         "actuators.left.steps_per_turn": 1600,
@@ -124,7 +122,7 @@ def test_motors_are_as_fast_among_each_other_as_they_were_meant_to_be() -> None:
     assert list(common_speeds(FOUR_ARM, {"actuators.left.steps_per_turn": 1600})) == []
 
 
-def test_a_turn_too_far_stays_the_same_angle() -> None:
+def test_a_turn_too_far_stays_the_same_angle():
     table = TABLE.model_copy(update={"overshoot_steps": 8})
     profile = MINDCUBER.model_copy(update={"actuators": {**MINDCUBER.actuators, "table": table}})
     (finding,) = common_speeds(profile, {"actuators.table.steps_per_turn": 3200})
@@ -137,7 +135,7 @@ def finer_steps(factor: int) -> JsonObject:
     return found | dict(next(common_speeds(PROFILE, found)).values)
 
 
-def test_finer_steps_cost_no_speed_where_the_board_makes_them() -> None:
+def test_finer_steps_cost_no_speed_where_the_board_makes_them():
     """The real firmware: two motors at a time make 32,000 steps/s each."""
     with robot("six-motor", "1:0.01") as (run, session):
         session.try_out(finer_steps(2))
@@ -186,7 +184,7 @@ def found_until(name: str, misadjusted: str, stage: str) -> tuple[JsonObject, Js
         ("six-motor", "1", "up"),
     ],
 )
-def test_a_motor_is_found_by_the_cube_that_it_turns(name: str, seed: str, motor: str) -> None:
+def test_a_motor_is_found_by_the_cube_that_it_turns(name, seed, motor):
     values, wrong = found_until(name, seed, "motor")
     assert wrong == {}
     assert f"actuators.{motor}.invert_direction" in values
@@ -198,7 +196,7 @@ def test_a_motor_is_found_by_the_cube_that_it_turns(name: str, seed: str, motor:
     assert what != (usual.steps_per_turn, usual.invert_direction)
 
 
-def test_a_motor_that_does_not_turn_is_named() -> None:
+def test_a_motor_that_does_not_turn_is_named():
     with robot("six-motor", "2") as (run, session):
         run.robot.jam("up")
         with pytest.raises(CalibrationError, match="does not turn with up"):
@@ -211,11 +209,11 @@ class ScriptedMotor(Rotation):
     sweep, step_us, step_degrees = 6.0, 0, 2.0
 
     def __init__(self, factor: float, play: float) -> None:
-        actuator = StepwiseMove(None, "table", TABLE)  # type: ignore[arg-type]
+        actuator = StepwiseMove(None, "table", TABLE)
         super().__init__(actuator, {})
         self.factor, self.play, self.load, self.widest = factor, play, 0.0, 0.0
-        actuator.wake = lambda first=None: None  # type: ignore[method-assign]
-        actuator.go = self.turned_to  # type: ignore[method-assign]
+        actuator.wake = lambda first=None: None
+        actuator.go = self.turned_to
 
     def turned_to(self, place: float) -> None:
         self.actuator.at = round(place)
@@ -233,7 +231,7 @@ class ScriptedMotor(Rotation):
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 1.0, -1.0, 2.0, -2.0])
 @pytest.mark.parametrize("play", [0.0, 1.5, 3.0])
-def test_a_motor_shows_its_steps_without_turning_far(factor: float, play: float) -> None:
+def test_a_motor_shows_its_steps_without_turning_far(factor, play):
     """However large its steps are: the face must stay in view, and layers nearly square."""
     motor = ScriptedMotor(factor, play)
     line = motor.find_line()
@@ -265,7 +263,7 @@ class Loses:
 @pytest.mark.parametrize(
     ("good", "parts"), [(1.0, [1.0]), (0.8, [1.0, 0.8]), (0.5, [1.0, 0.8, 0.64, 0.512, 0.4096])]
 )
-def test_a_motor_that_loses_steps_is_tried_slower(good: float, parts: list[float]) -> None:
+def test_a_motor_that_loses_steps_is_tried_slower(good, parts):
     session: Any = Loses(good)
     motor = session.profile.actuators_of(Stepper)["up"]
     list(check_motors(session))
@@ -284,14 +282,14 @@ def test_a_motor_that_loses_steps_is_tried_slower(good: float, parts: list[float
         ({"good": 1.0, "turn": 2.0}, r"\d+ steps"),
     ],
 )
-def test_a_motor_that_cannot_be_relied_on_is_named(how: dict[str, Any], why: str) -> None:
+def test_a_motor_that_cannot_be_relied_on_is_named(how, why):
     session: Any = Loses(**how)
     with pytest.raises(CalibrationError, match=why):
         list(check_motors(session))
 
 
-def test_all_motors_are_as_slow_as_the_worst_with_a_margin() -> None:
-    halves = check_motors(Loses(1.0, turn=0.5))  # type: ignore[arg-type]
+def test_all_motors_are_as_slow_as_the_worst_with_a_margin():
+    halves = check_motors(Loses(1.0, turn=0.5))
     assert all(one.values == {} for one in halves), "a cube may look the same after half a turn"
     session: Any = Loses(1.0)
     session.perform = lambda *_, **__: SimpleNamespace(turn_steps=1600, found_steps=None, lost=None)
@@ -320,7 +318,7 @@ def picture(optics: Optics, body: CubeBody | None, *layers: tuple[str, float]) -
 
 
 @pytest.mark.parametrize("seed", [None, 1, 4])
-def test_faces_are_found_that_are_each_seen_too_much_from_the_side(seed: int | None) -> None:
+def test_faces_are_found_that_are_each_seen_too_much_from_the_side(seed):
     """As the camera of the profile sees them, and one that was mounted askew: none of the three can
     be told by itself."""
     truth = None if seed is None else Misadjustment(seed).camera(CAMERA.name)
@@ -330,7 +328,7 @@ def test_faces_are_found_that_are_each_seen_too_much_from_the_side(seed: int | N
         assert np.abs(found[view.site] - optics.project(true_corners(view.site))).max() < 8
 
 
-def test_without_a_whole_cube_no_faces_are_guessed() -> None:
+def test_without_a_whole_cube_no_faces_are_guessed():
     with pytest.raises(CalibrationError, match="camera upper sees no face"):
         faces_in_view(CAMERA, picture(STRAIGHT, None), 3)
     near = replace(STRAIGHT, focal=1.5 * STRAIGHT.focal)
@@ -339,7 +337,7 @@ def test_without_a_whole_cube_no_faces_are_guessed() -> None:
 
 
 @pytest.mark.parametrize("seed", [17, pytest.param(18, marks=pytest.mark.long)])
-def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed: int) -> None:
+def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed):
     truth, camera = Misadjustment(seed), PROFILE.cameras[1]
     optics = moved_camera(place_camera(camera), truth.camera(camera.name))
     with SimulatedRun(PROFILE, scrambled(3, seed), misadjusted=truth) as run:
@@ -355,7 +353,7 @@ def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed: int)
 
 @given(st.integers(0, 9999))
 @settings(max_examples=10)
-def test_a_pose_is_found_by_the_corners_of_three_faces(seed: int) -> None:
+def test_a_pose_is_found_by_the_corners_of_three_faces(seed):
     optics = moved_camera(place_camera(CAMERA), Misadjustment(seed).camera(CAMERA.name))
     quads = {site: optics.project(site_corners(site)) for site in SITES}
     pose = CubePose.fit(quads, CAMERA.resolution, None)
@@ -366,7 +364,7 @@ def test_a_pose_is_found_by_the_corners_of_three_faces(seed: int) -> None:
 
 @given(st.sampled_from(SITES), st.floats(-35, 35), st.integers(1, 99))
 @settings(max_examples=6, deadline=None)
-def test_a_turned_layer_shows_by_how_much(site: Site, degrees: float, seed: int) -> None:
+def test_a_turned_layer_shows_by_how_much(site, degrees, seed):
     optics, body = STRAIGHT, scrambled(3, seed)
     corners = optics.project(true_corners(site))
     first = Unrolled.from_picture(picture(optics, body), corners)
@@ -376,7 +374,7 @@ def test_a_turned_layer_shows_by_how_much(site: Site, degrees: float, seed: int)
     assert agreement > 0.8
 
 
-def test_a_face_that_is_covered_does_not_agree() -> None:
+def test_a_face_that_is_covered_does_not_agree():
     optics, body = STRAIGHT, scrambled(3, 1)
     corners = optics.project(true_corners("U"))
     first = Unrolled.from_picture(picture(optics, body), corners)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from statistics import mean
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
@@ -128,17 +127,16 @@ def measured(learned: ColourSettings | None) -> JsonObject:
             return session.perform(LOOKING, facelets=None).values
 
 
-def test_colours_are_measured_without_the_learned_light_that_they_replace() -> None:
+def test_colours_are_measured_without_the_learned_light_that_they_replace():
     plain = measured(None)
     colours = ColourSettings.model_validate(plain["colours"])
     assert colours == ColourSettings.model_validate(plain["colours"] | {"trust": 4.0})  # as before
     learned = taught(Room(4), 3).colours
-    assert learned is not None
     assert measured(colours.model_copy(update={"light": learned.light, "solves": 3})) == plain
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_margins_grow_over_twenty_runs_under_light_that_drifts(seed: int) -> None:
+def test_margins_grow_over_twenty_runs_under_light_that_drifts(seed):
     learned = solve_all(Room(seed), CUBOTINO)
     plain = solve_all(Room(seed), CUBOTINO, learns=False)
     assert mean(learned[-5:]) > mean(learned[:3]) + 1.5
@@ -155,7 +153,7 @@ def taught(room: Room, runs: int) -> RobotProfile:
     return profile
 
 
-def test_what_was_learned_under_another_lamp_is_given_up() -> None:
+def test_what_was_learned_under_another_lamp_is_given_up():
     profile = taught(Room(5, lamp=0.6), 8)
     moved = Room(6, lamp=-0.8)
     learned = learn_colours(profile, moved.looks(profile, moved.cube(), 0), FIRST_DAY)
@@ -165,7 +163,7 @@ def test_what_was_learned_under_another_lamp_is_given_up() -> None:
     assert margin_of(after, lesson) > margin_of(CUBOTINO, moved.looks(CUBOTINO, lesson.facelets, 0))
 
 
-def test_a_wrong_or_doubtful_reading_teaches_nothing() -> None:
+def test_a_wrong_or_doubtful_reading_teaches_nothing():
     room = Room(7)
     lesson = room.looks(CUBOTINO, room.cube(), 0)
     assert learn_colours(CUBOTINO, lesson, FIRST_DAY) is not None
@@ -186,21 +184,19 @@ class EvenRoom(Room):
         return np.zeros(9)
 
 
-def test_a_solve_moves_colours_that_a_person_has_calibrated_by_a_fifth() -> None:
+def test_a_solve_moves_colours_that_a_person_has_calibrated_by_a_fifth():
     room = EvenRoom(1)
     seen = stored_colours(taught(room, 1))
-    assert seen is not None
     before = seen.linear_rgb.copy()
     before[2, 1] *= np.exp(0.3)  # the green of the cube, as it looked to somebody else
     kept = as_values(replace(seen, linear_rgb=before))["colours"]
     profile = CUBOTINO.model_copy(update={"colours": ColourSettings.model_validate(kept)})
     learned = learn_colours(profile, room.looks(profile, room.cube(), 0), FIRST_DAY)
     after = stored_colours(profile.model_copy(update={"colours": learned}))
-    assert after is not None
     assert -0.1 < np.log(after.linear_rgb / before)[2, 1] < -0.02
 
 
-def test_another_cube_leaves_the_stored_colours_as_they_are() -> None:
+def test_another_cube_leaves_the_stored_colours_as_they_are():
     profile = taught(Room(8), 3)
     other = Room(9, "violet")
     learned = learn_colours(profile, other.looks(profile, other.cube(), 0), FIRST_DAY)
@@ -219,9 +215,7 @@ def test_another_cube_leaves_the_stored_colours_as_they_are() -> None:
         (Outcome.STOPPED, True, False),
     ],
 )
-def test_only_a_cube_that_was_seen_to_be_solved_teaches(
-    tmp_path: Path, outcome: Outcome, proven: bool, keeps: bool
-) -> None:
+def test_only_a_cube_that_was_seen_to_be_solved_teaches(tmp_path, outcome, proven, keeps):
     room, kept = Room(10), []
 
     async def keep(values: JsonMapping) -> None:
@@ -263,9 +257,7 @@ def margins(robot: DriftingRobot) -> list[float]:
     return [float(record.reading["margin"]) for record in robot.records if record.reading]
 
 
-def test_a_robot_learns_from_a_solve_and_the_version_before_can_be_restored(
-    tmp_path: Path,
-) -> None:
+def test_a_robot_learns_from_a_solve_and_the_version_before_can_be_restored(tmp_path):
     with DriftingRobot(that_learns(), tmp_path) as robot:
         under_a_lamp(robot)
         robot.calibrations.save(Calibration(robot="cubotino", values={"policy.search_s": 0.5}))
@@ -282,7 +274,7 @@ def test_a_robot_learns_from_a_solve_and_the_version_before_can_be_restored(
         assert restored.values == {"policy.search_s": 0.5}
 
 
-def test_a_robot_that_does_not_check_its_cube_learns_nothing(tmp_path: Path) -> None:
+def test_a_robot_that_does_not_check_its_cube_learns_nothing(tmp_path):
     with DriftingRobot(that_learns(check_after=False), tmp_path) as robot:
         assert robot.solve_and_drift(1, 0.0, "R U F") == 1
         assert robot.calibrations.load(robot.profile).version == 0
@@ -290,7 +282,7 @@ def test_a_robot_that_does_not_check_its_cube_learns_nothing(tmp_path: Path) -> 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_a_robot_gets_surer_over_twenty_solves(tmp_path: Path) -> None:
+def test_a_robot_gets_surer_over_twenty_solves(tmp_path):
     with DriftingRobot(that_learns(), tmp_path) as robot:
         under_a_lamp(robot)
         assert robot.solve_and_drift(RUNS, 0.0) == RUNS

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,7 +46,7 @@ MISREAD = SOLVED.replace("F" * 9, "UUUDDDFFF").replace("B" * 9, "UUUDDDBBB")
 
 
 @pytest.mark.parametrize("facelets", [SOLVED, TURNED])
-def test_colours_of_a_known_cube_are_those_it_is_read_by(fake: Any, facelets: str) -> None:
+def test_colours_of_a_known_cube_are_those_it_is_read_by(fake, facelets):
     show_cube(fake, facelets)
     bench = Bench(fake.machine(), CUBOTINO)
     values = measured_colours(bench, ColoursRequest(facelets=facelets)).values
@@ -69,15 +68,13 @@ def test_colours_of_a_known_cube_are_those_it_is_read_by(fake: Any, facelets: st
         (TURNED, None, ScanError, "beyond doubt"),
     ],
 )
-def test_a_cube_that_is_not_known_teaches_no_colours(
-    fake: Any, seen: str, named: str | None, error: type[CubistError], why: str
-) -> None:
+def test_a_cube_that_is_not_known_teaches_no_colours(fake, seen, named, error, why):
     show_cube(fake, seen)
     fake.scanner.readings = [("scrambled", "F")]
     bench = Bench(fake.machine(), CUBOTINO)
     with pytest.raises(error, match=why) as raised:
         measured_colours(bench, ColoursRequest(facelets=named))
-    assert error is CubistError or "put a solved cube in" in str(raised.value.remedy)  # type: ignore[attr-defined]
+    assert error is CubistError or "put a solved cube in" in str(raised.value.remedy)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +86,8 @@ def test_a_cube_that_is_not_known_teaches_no_colours(
     ],
 )
 def test_a_flaw_is_the_reason_only_where_the_other_pictures_show_the_named_cube(
-    fake: Any, seen: str, named: str, why: str
-) -> None:
+    fake, seen, named, why
+):
     show_cube(fake, seen)
     dark, take = Frame(np.zeros((6, 8, 3), np.uint8), "top", 0), fake.scanner.take
     fake.scanner.take = lambda looks, **_: [
@@ -100,7 +97,7 @@ def test_a_flaw_is_the_reason_only_where_the_other_pictures_show_the_named_cube(
         measured_colours(Bench(fake.machine(), CUBOTINO), ColoursRequest(facelets=named))
 
 
-def test_a_sticker_in_doubt_on_most_faces_is_a_lamp_that_is_reflected(fake: Any) -> None:
+def test_a_sticker_in_doubt_on_most_faces_is_a_lamp_that_is_reflected(fake):
     read, doubtful = fake.scanner.read, ("R5", "F5", "D5", "L5", "B5")
     bench = Bench(fake.machine(), CUBOTINO)
     for names, why in ((doubtful, "the same sticker is doubtful on 5 faces"), (("R5", "F4"), "as")):
@@ -110,14 +107,14 @@ def test_a_sticker_in_doubt_on_most_faces_is_a_lamp_that_is_reflected(fake: Any)
             measured_colours(bench, ColoursRequest())
 
 
-def test_a_cube_in_doubt_proves_nothing(fake: Any) -> None:
+def test_a_cube_in_doubt_proves_nothing(fake):
     fake.scanner.readings = [("scrambled", "F")]
     with pytest.raises(ScanError, match="beyond doubt") as raised:
         PROVING.run(Bench(fake.machine(), CUBOTINO), ProofRequest())
     assert raised.value.look_again == ("F",)
 
 
-def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None:
+def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake):
     def perform(schedule: Schedule, _: Callable[[float], None]) -> int:
         slow = {profile.actuator for profile in schedule.profiles} == {"lid"}
         return round(schedule.duration_us * (1.2 if slow else 1.0))
@@ -135,7 +132,7 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None
     )
 
 
-def test_steps_of_the_wizard_can_be_left_out_and_answer_for_it(daemon: Any, ask: Ask) -> None:
+def test_steps_of_the_wizard_can_be_left_out_and_answer_for_it(daemon, ask):
     show_cube(daemon, SOLVED)
     daemon.scanner.readings = [SOLVED]
     command = ("calibrate", "all", "--robot", "cubotino")
@@ -159,9 +156,7 @@ def test_steps_of_the_wizard_can_be_left_out_and_answer_for_it(daemon: Any, ask:
         assert code == 2 and why in err
 
 
-def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(
-    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(ask, tmp_path, monkeypatch):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
     code, told, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set=lid.open=1345")
     assert code == 0, err
@@ -183,7 +178,7 @@ def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(
 
 
 @pytest.mark.parametrize("name", ["cubotino", "six-motor", "mindcuber"])
-def test_a_rehearsal_turns_every_layer_it_can_there_and_back(name: str) -> None:
+def test_a_rehearsal_turns_every_layer_it_can_there_and_back(name):
     mechanism = build_mechanism(load_profile(name))
     plans = list(single_operation_plans(mechanism))
     assert all(len(plan.transitions) == 1 for plan in plans)
@@ -198,7 +193,7 @@ def test_a_rehearsal_turns_every_layer_it_can_there_and_back(name: str) -> None:
     assert moves == [turn for face in "UDRLFB" for turn in (face, f"{face}'")]
 
 
-def test_advice_is_about_the_frame_then_light_and_focus(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_advice_is_about_the_frame_then_light_and_focus(monkeypatch):
     settings = CUBOTINO.cameras[0]
     editor = QuadEditor(settings, settings.views[0], 3)
     image, pitch = np.zeros((8, 8, 3), np.uint8), FaceGrid.from_corners(editor.corners, 3).pitch
@@ -217,7 +212,7 @@ def test_advice_is_about_the_frame_then_light_and_focus(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("name", ["four-arm", "six-motor"])
-def test_a_robot_as_drawn_needs_no_advice(name: str) -> None:
+def test_a_robot_as_drawn_needs_no_advice(name):
     """A camera at the cube's corner sees three faces at an angle, and jaws hold a cube's edges."""
     profile = load_profile(name)
     studio = Studio(SimulatedRobot(profile, scrambled(3, 1)))
@@ -227,7 +222,7 @@ def test_a_robot_as_drawn_needs_no_advice(name: str) -> None:
             assert QuadEditor(settings, view, 3).advice(image) == [camera.ALL_IS_WELL]
 
 
-def test_a_camera_s_view_is_taken_once_with_advice_for_each_face() -> None:
+def test_a_camera_s_view_is_taken_once_with_advice_for_each_face():
     client = FakeCalibrationClient("six-motor")
     second = client.session.profile.cameras[1]
     view = CameraAdvice(client.session, second.name)
@@ -242,7 +237,7 @@ def test_a_camera_s_view_is_taken_once_with_advice_for_each_face() -> None:
         list(CameraAdvice(FakeCalibrationClient().session, "top", "R").measure())
 
 
-def test_without_anybody_each_camera_is_looked_at_after_homing() -> None:
+def test_without_anybody_each_camera_is_looked_at_after_homing():
     client = FakeCalibrationClient("six-motor")
     found = STEPS["camera"].unattended_measurements(client.session, {})
     cameras = len(list(found))

@@ -73,14 +73,14 @@ class Servo:
 
 
 def lid_of(servo: Servo, at: int) -> StepwiseMove:
-    found = StepwiseMove(servo, "lid", CUBOTINO.actuators["lid"])  # type: ignore[arg-type]
+    found = StepwiseMove(servo, "lid", CUBOTINO.actuators["lid"])
     found.wake(at)
     return found
 
 
 @pytest.mark.parametrize("direction", [1, -1])
 @pytest.mark.parametrize("slack", [0.0, 8.0])
-def test_an_edge_is_walked_over_and_back(direction: int, slack: float) -> None:
+def test_an_edge_is_walked_over_and_back(direction, slack):
     servo = Servo(slack)
     lid = lid_of(servo, 1500 - 85 * direction)
     found = lid.find_edge(lambda: (servo.load - 1500) * direction >= 0, direction)
@@ -89,7 +89,7 @@ def test_an_edge_is_walked_over_and_back(direction: int, slack: float) -> None:
     assert (1500 - lid.at) * direction > 0, "it ends before it"
 
 
-def test_an_edge_is_looked_for_within_a_quarter_of_the_limits() -> None:
+def test_an_edge_is_looked_for_within_a_quarter_of_the_limits():
     servo = Servo()
     lid_of(servo, 1000).find_edge(lambda: servo.load >= 1300, 1)
     with pytest.raises(CalibrationError, match="lid went 300 us from 1000 us on"):
@@ -97,7 +97,7 @@ def test_an_edge_is_looked_for_within_a_quarter_of_the_limits() -> None:
 
 
 @pytest.mark.parametrize(("limit", "beyond"), [(900, 899), (2100, 2101)])
-def test_a_servo_goes_to_its_limits_and_not_beyond(limit: int, beyond: int) -> None:
+def test_a_servo_goes_to_its_limits_and_not_beyond(limit, beyond):
     lid = lid_of(Servo(), 1500)
     lid.go(limit)
     with pytest.raises(CalibrationError, match="beyond its limits_us"):
@@ -105,7 +105,7 @@ def test_a_servo_goes_to_its_limits_and_not_beyond(limit: int, beyond: int) -> N
     assert lid.at == limit
 
 
-def test_a_degree_is_as_long_as_positions_of_a_rotation_have_it() -> None:
+def test_a_degree_is_as_long_as_positions_of_a_rotation_have_it():
     assert servo_degree_us(CUBOTINO) == pytest.approx(1000 / 180)
     assert servo_degree_us(load_profile("mindcuber")) == USUAL_DEGREE_US
     document = CUBOTINO.model_dump(mode="json")
@@ -118,8 +118,8 @@ class Jaws:
 
     def __init__(self, before: float, slack: float = 0.0) -> None:
         self.servo = Servo(slack)
-        gripper = TWO_ARM.mechanism.grippers["D"]  # type: ignore[attr-defined]
-        self.finder = JawFinder(self.servo, TWO_ARM, gripper)  # type: ignore[arg-type]
+        gripper = TWO_ARM.mechanism.grippers["D"]
+        self.finder = JawFinder(self.servo, TWO_ARM, gripper)
         self.towards = self.finder.towards_closed
         self.holds_from = self.finder.closed - before * self.towards
         self.servo.at = self.servo.load = self.finder.open
@@ -131,11 +131,11 @@ class Jaws:
 
 
 @pytest.mark.parametrize(("before", "slack"), [(40, 0.0), (46, 12.0), (55, 12.0)])
-def test_jaws_hold_from_an_edge_on_and_a_margin_further(before: int, slack: float) -> None:
+def test_jaws_hold_from_an_edge_on_and_a_margin_further(before, slack):
     jaws = Jaws(before, slack)
     finder = jaws.finder
     distance = finder.open - finder.closed
-    found = finder.find_by(jaws)  # type: ignore[arg-type]
+    found = finder.find_by(jaws)
     # They are as hard as can be: what is beyond is the slack, and how exact the edge is.
     firm = jaws.holds_from + jaws.towards * slack / 2
     assert finder.closed == pytest.approx(firm + jaws.towards * (2 + slack / 2), abs=3)
@@ -147,10 +147,10 @@ def test_jaws_hold_from_an_edge_on_and_a_margin_further(before: int, slack: floa
     assert jaws.servo.at == round(finder.closed), "they hold"
     never = Jaws(-2000)
     with pytest.raises(CalibrationError, match=r"does not hold the cube even at \d+ us"):
-        never.finder.find_by(never)  # type: ignore[arg-type]
+        never.finder.find_by(never)
 
 
-def test_what_holds_only_just_before_its_limit_is_found() -> None:
+def test_what_holds_only_just_before_its_limit_is_found():
     """Steps of 30 us from 1700 us on would end before it, or beyond the limit."""
     curve = find_hold("jaw", lambda pulse: 0.0 if pulse >= 1983 else 1.0, 1700, 1990, 30)
     assert (curve.begins, curve.firm) == (pytest.approx(1983, abs=2), pytest.approx(1983, abs=2))
@@ -208,8 +208,8 @@ def tilted(degrees: float) -> Any:
 
 def spinning(degrees_of: Callable[[float], float], slack: float = 0.0) -> tuple[Watch, Any]:
     watch = Watch(degrees_of, slack)
-    actuator = StepwiseMove(watch, "holder", CUBOTINO.actuators["holder"])  # type: ignore[arg-type]
-    return watch, SpinningPart(watch, actuator, QUARTERS)  # type: ignore[arg-type]
+    actuator = StepwiseMove(watch, "holder", CUBOTINO.actuators["holder"])
+    return watch, SpinningPart(watch, actuator, QUARTERS)
 
 
 def lined(slack: float = 0.0) -> tuple[Watch, Any]:
@@ -221,7 +221,7 @@ def lined(slack: float = 0.0) -> tuple[Watch, Any]:
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("slack", [0.0, 12.0, 50.0])
-def test_a_servo_s_line_is_swept_to_both_sides(sign: int, slack: float) -> None:
+def test_a_servo_s_line_is_swept_to_both_sides(sign, slack):
     watch, part = spinning(lambda pulse: sign * straight(pulse), slack)
     line = part.find_line()
     assert line.degrees_per_us == pytest.approx(sign * 0.18)
@@ -234,7 +234,7 @@ def test_a_servo_s_line_is_swept_to_both_sides(sign: int, slack: float) -> None:
         assert all(70 <= each < 70 + 0.18 * (40 + slack) + 1 for each in ends)
 
 
-def test_what_does_not_turn_or_is_out_of_view_is_named() -> None:
+def test_what_does_not_turn_or_is_out_of_view_is_named():
     watch, part = spinning(lambda _: 0.0)
     with pytest.raises(CalibrationError, match="the cube does not turn with holder"):
         part.find_line()
@@ -250,7 +250,7 @@ def test_what_does_not_turn_or_is_out_of_view_is_named() -> None:
 
 
 @pytest.mark.parametrize("shown", [6.0, 11.0])
-def test_a_picture_that_shows_little_of_the_turn_is_enough_for_a_line(shown: float) -> None:
+def test_a_picture_that_shows_little_of_the_turn_is_enough_for_a_line(shown):
     watch, part = lined(12.0)
     watch.turn_in_view, before = shown, part.line
     watch.is_limited_to = shown
@@ -259,7 +259,7 @@ def test_a_picture_that_shows_little_of_the_turn_is_enough_for_a_line(shown: flo
     assert line.slack_us == pytest.approx(12.0, abs=1.0)
 
 
-def test_a_swing_tells_how_far_the_cube_has_followed() -> None:
+def test_a_swing_tells_how_far_the_cube_has_followed():
     watch, part = lined()
     assert part.swing(9.0) == pytest.approx(9.0, abs=0.2)
     assert watch.truth == pytest.approx(0, abs=0.1)
@@ -268,7 +268,7 @@ def test_a_swing_tells_how_far_the_cube_has_followed() -> None:
 
 
 @pytest.mark.parametrize("cw", [1.8, 3.8, -3.8])
-def test_stops_are_looked_at_each_from_zero(cw: float) -> None:
+def test_stops_are_looked_at_each_from_zero(cw):
     watch, part = lined(12.0)
     watch.degrees_of = lambda pulse: (
         straight(pulse) + (cw if pulse > 1900 else -0.9 if pulse < 1100 else 0.0)
@@ -287,7 +287,7 @@ def test_stops_are_looked_at_each_from_zero(cw: float) -> None:
 
 
 @pytest.mark.parametrize("off", [-4.1, -3.9, 3.0, 4.1])
-def test_square_is_where_other_jaws_hold_the_cube(off: float) -> None:
+def test_square_is_where_other_jaws_hold_the_cube(off):
     watch, part = lined()
     watch.degrees_of = lambda pulse: straight(pulse) + off
     if abs(off) > 4:
@@ -302,15 +302,13 @@ def test_square_is_where_other_jaws_hold_the_cube(off: float) -> None:
 def tilting() -> tuple[Watch, Any]:
     """A gripper beside the cube that has found its line."""
     watch = Watch(straight)
-    actuator = StepwiseMove(watch, "right", CUBOTINO.actuators["holder"])  # type: ignore[arg-type]
-    part = TiltingGripper(watch, actuator, QUARTERS, "R")  # type: ignore[arg-type]
+    actuator = StepwiseMove(watch, "right", CUBOTINO.actuators["holder"])
+    part = TiltingGripper(watch, actuator, QUARTERS, "R")
     part.find_line()
     return watch, part
 
 
-def test_a_tilt_is_counted_in_quarters_near_where_it_is_expected(
-    tilting: tuple[Watch, Any],
-) -> None:
+def test_a_tilt_is_counted_in_quarters_near_where_it_is_expected(tilting):
     watch, part = tilting
     assert part.line.degrees_per_us == pytest.approx(0.18, rel=1e-3)
     watch.degrees_of = lambda _: 3.0
@@ -330,7 +328,7 @@ def test_a_tilt_is_counted_in_quarters_near_where_it_is_expected(
         part.angle()
 
 
-def test_a_cube_that_follows_quarter_turns_is_seen_on_the_way() -> None:
+def test_a_cube_that_follows_quarter_turns_is_seen_on_the_way():
     """After a whole quarter turn it looks as if it had stayed."""
     watch, part = lined()
     watch.looks_alike = True
@@ -353,14 +351,14 @@ def pictured(*tilts: tuple[float, int], miss: float = 0.0) -> Film:
             FilmedPose(
                 time_us=1000 * number,
                 corners=corners.tolist(),
-                colours=[tuple(one)] * 9,  # type: ignore[list-item]
+                colours=[tuple(one)] * 9,
             )
         )
     return Film(pictures=faces)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_film_shows_one_face_after_the_other(tilting: tuple[Watch, Any], sign: int) -> None:
+def test_a_film_shows_one_face_after_the_other(tilting, sign):
     _, part = tilting
     film = pictured((1.0, 0), (30.0, 0), (39.0, 0), (-30.0, 1), (20.0, 1), (-20.0, 2))
     times, degrees = zip(*part.read_film(film, sign * 180.0), strict=True)
@@ -382,9 +380,7 @@ def in_picture(flat: Any, half: float = HALF) -> Any:
 
 
 @given(DEGREES, st.floats(-0.2, 0.2), st.floats(-0.2, 0.2), st.integers(0, 3), DEGREES)
-def test_the_angle_of_a_square_is_known_up_to_quarter_turns(
-    degrees: float, right: float, down: float, first: int, near: float
-) -> None:
+def test_the_angle_of_a_square_is_known_up_to_quarter_turns(degrees, right, down, first, near):
     corners = np.roll(spun(degrees), first, axis=0) + np.array([right, down])
     found = nearest_quarter(degrees_of(corners), near)
     assert abs(found - near) <= 45 + 1e-6
@@ -448,7 +444,7 @@ def gauge(
 
 @pytest.mark.usefixtures("pictures")
 @pytest.mark.parametrize("degrees", [-44.0, -10.0, 0.0, 30.0, 44.0])
-def test_degrees_are_counted_from_zero_in_the_table_s_sense(degrees: float) -> None:
+def test_degrees_are_counted_from_zero_in_the_table_s_sense(degrees):
     one = gauge(5.0)
     corners = in_picture(spun(-degrees))
     assert one.degrees(corners, degrees - 5) == pytest.approx(degrees - 5)
@@ -459,13 +455,13 @@ def test_degrees_are_counted_from_zero_in_the_table_s_sense(degrees: float) -> N
 
 @pytest.mark.usefixtures("pictures")
 @pytest.mark.parametrize(("half", "degrees"), [(165.0, 45.0), (170.0, 31.0), (200.0, 10.0)])
-def test_a_large_face_turns_out_of_the_picture(half: float, degrees: float) -> None:
+def test_a_large_face_turns_out_of_the_picture(half, degrees):
     """Corners stay 6.4 pixels away from the border, which is 240 from the middle."""
     assert gauge(half=half).turn_in_view == degrees
 
 
 @pytest.mark.usefixtures("pictures")
-def test_the_remedy_says_how_the_camera_has_to_move() -> None:
+def test_the_remedy_says_how_the_camera_has_to_move():
     assert "move the camera away" in gauge(half=200.0).remedy
     assert (
         "so that the cube moves 100 pixels left and 40 pixels up"
@@ -475,7 +471,7 @@ def test_the_remedy_says_how_the_camera_has_to_move() -> None:
 
 @pytest.mark.usefixtures("pictures")
 @pytest.mark.parametrize(("off", "flat"), [(0.9 * LIFTED, True), (1.4 * LIFTED, False)])
-def test_a_face_that_is_not_flat_has_no_angle(off: float, flat: bool) -> None:
+def test_a_face_that_is_not_flat_has_no_angle(off, flat):
     corners = UNIT_SQUARE.copy()
     corners[0] += off
     assert (gauge().degrees(in_picture(corners), 0.0) is not None) is flat
@@ -483,7 +479,7 @@ def test_a_face_that_is_not_flat_has_no_angle(off: float, flat: bool) -> None:
 
 @pytest.mark.usefixtures("pictures")
 @pytest.mark.parametrize("degrees", [-170.0, -90.0, -20.0, 0.0, 50.0, 180.0, 265.0])
-def test_stickers_tell_whole_turns_apart(degrees: float) -> None:
+def test_stickers_tell_whole_turns_apart(degrees):
     """A face turned clockwise in the picture; its corners come in the order nearest to upright."""
     one, colours = gauge(), stickers()
     begun, turn = 3.0, -degrees
@@ -501,7 +497,7 @@ def test_stickers_tell_whole_turns_apart(degrees: float) -> None:
     assert one.measure_turn(first, (in_picture(lifted), shown), degrees) is None
 
 
-def test_a_picture_is_at_rest_once_two_in_a_row_are_the_same(pictures: Pictures) -> None:
+def test_a_picture_is_at_rest_once_two_in_a_row_are_the_same(pictures):
     one = gauge()
     near, off = SAME_DEGREES * 0.9, SAME_DEGREES * 1.1
     pictures.show(spun(0.0), spun(off), spun(off + near), spun(9.0))
@@ -515,7 +511,7 @@ def test_a_picture_is_at_rest_once_two_in_a_row_are_the_same(pictures: Pictures)
     assert pictures.taken == 1 + MOST_LOOKS
 
 
-def test_a_level_face_is_where_it_was_seen_before(pictures: Pictures) -> None:
+def test_a_level_face_is_where_it_was_seen_before(pictures):
     one = gauge()
     here, away = UNIT_SQUARE, UNIT_SQUARE + 0.5
     for shown, found, looks in (
@@ -532,7 +528,7 @@ def test_a_level_face_is_where_it_was_seen_before(pictures: Pictures) -> None:
         assert pictures.taken == looks
 
 
-def test_a_face_that_another_part_hides_is_followed_from_where_it_was(pictures: Pictures) -> None:
+def test_a_face_that_another_part_hides_is_followed_from_where_it_was(pictures):
     one = gauge()
     pictures.show(UNIT_SQUARE, UNIT_SQUARE, None, None)
     assert one.level_corners(follow=True) is not None
@@ -549,9 +545,7 @@ def test_a_face_that_another_part_hides_is_followed_from_where_it_was(pictures: 
     ("picture", "why"),
     [("dark", "does something hold it?"), ("shining", "a reflection lies on"), ("lit", "hold it?")],
 )
-def test_a_face_that_was_in_light_and_focus_is_not_lost_for_want_of_these(
-    pictures: Pictures, picture: str, why: str
-) -> None:
+def test_a_face_that_was_in_light_and_focus_is_not_lost_for_want_of_these(pictures, picture, why):
     """The robot's own arm before the lens makes a picture dark, too."""
     one = gauge()
     pictures.image = np.full((SIZE[1], SIZE[0], 3), 0 if picture == "dark" else 128, np.uint8)
@@ -567,7 +561,7 @@ def test_a_face_that_was_in_light_and_focus_is_not_lost_for_want_of_these(
         assert str(one.lost_face_error("no longer square")) == "no longer square"
 
 
-def test_a_camera_above_is_needed() -> None:
+def test_a_camera_above_is_needed():
     with pytest.raises(CalibrationError, match="no camera looks at the cube from above"):
         view_from_above(CUBOTINO.model_copy(update={"cameras": ()}))
 
@@ -590,9 +584,7 @@ def seen_in_level_plane(
     degrees=st.floats(-20, 20),
 )
 @settings(max_examples=20)
-def test_a_sweep_shows_where_the_camera_is_and_then_each_tilt(
-    site: Site, right: float, front: float, height: float, degrees: float
-) -> None:
+def test_a_sweep_shows_where_the_camera_is_and_then_each_tilt(site, right, front, height, degrees):
     camera = np.array([right, height, front])
     sweep = [seen_in_level_plane(site, at, camera) for at in np.linspace(-16, 16, 9)]
     found = TiltGauge(site).fit_camera(sweep)

@@ -78,9 +78,8 @@ def pictures(positions: list[float], every_us: int = 10_000) -> list[tuple[int, 
     ]
 
 
-def test_a_motion_is_found_between_its_pictures() -> None:
+def test_a_motion_is_found_between_its_pictures():
     seen = motion_in(pictures([20.0] * 10 + [20.0 + step for step in range(1, 31)] + [50.0] * 10))
-    assert seen is not None
     assert seen.ended_us - seen.began_us == pytest.approx(300_000, abs=seen.within_us)
     assert seen.within_us == 10_000
 
@@ -98,12 +97,12 @@ def test_a_motion_is_found_between_its_pictures() -> None:
     ],
     ids=["still", "no end", "a glimpse", "out of sight on the way"],
 )
-def test_what_is_not_a_motion_from_beginning_to_end(positions: list[float], why: str) -> None:
+def test_what_is_not_a_motion_from_beginning_to_end(positions, why):
     assert motion_in(pictures(positions)) is None
     assert why in why_unseen(pictures(positions), planned_us=100_000)
 
 
-def test_a_camera_that_is_too_slow_is_blamed_for_a_motion_between_two_pictures() -> None:
+def test_a_camera_that_is_too_slow_is_blamed_for_a_motion_between_two_pictures():
     over = pictures([20.0] * 10 + [50.0] * 10, every_us=83_000)
     assert "the camera's 12 pictures/s are too few" in why_unseen(over, planned_us=170_000)
     unseen = pictures([20.0] * 20, every_us=83_000)
@@ -111,7 +110,7 @@ def test_a_camera_that_is_too_slow_is_blamed_for_a_motion_between_two_pictures()
     assert "nothing in the picture moves" in why_unseen(unseen, planned_us=700_000)
 
 
-def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
+def test_a_servo_s_travel_is_watched_while_it_moves(fake):
     """The camera's bar moves from the first picture after the command on, for 30 pictures."""
     scene = pictures([20.0] * (STILL_PICTURES + 1) + [20.0 + n for n in range(1, 31)] + [50.0] * 90)
     taken = itertools.count()
@@ -145,9 +144,7 @@ def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
 
 @pytest.mark.parametrize("took_ms", [60, 110, 180])
 @pytest.mark.parametrize("rate", [12, 15, 20])
-def test_a_slow_camera_times_a_servo_by_motions_begun_at_different_times(
-    fake: Any, took_ms: int, rate: int
-) -> None:
+def test_a_slow_camera_times_a_servo_by_motions_begun_at_different_times(fake, took_ms, rate):
     """Its bar goes from 20 to 50; a picture after the command waits until that has been given."""
     holder = CUBOTINO.actuators["holder"].positions_us
     start, end, period_us = holder["home"], holder["cw"], round(1e6 / rate)
@@ -195,7 +192,7 @@ def test_a_slow_camera_times_a_servo_by_motions_begun_at_different_times(
     assert found.within_us < 0.12 * 1000 * took_ms and found.motions == 1 + STROBES
 
 
-def test_motions_that_tell_no_time_give_the_reason_in_numbers() -> None:
+def test_motions_that_tell_no_time_give_the_reason_in_numbers():
     few = fit_motion([[(0.3, 30_000), (0.6, 60_000)]], 66_667)
     assert isinstance(few, str)
     assert few.endswith("15 pictures/s gave 2 pictures on the way, and 6 are needed")
@@ -203,7 +200,7 @@ def test_motions_that_tell_no_time_give_the_reason_in_numbers() -> None:
     assert isinstance(scattered, str) and "do not agree" in scattered
 
 
-def test_commands_that_come_late_do_not_change_the_time_of_a_motion() -> None:
+def test_commands_that_come_late_do_not_change_the_time_of_a_motion():
     films = [[(0.2, late + 24_000), (0.75, late + 91_000)] for late in (0, 70_000, 20_000, 150_000)]
     found = fit_motion(films, 66_667)
     assert isinstance(found, Motion)
@@ -230,9 +227,7 @@ def bars(*columns: float, noise: float = 0.0) -> list[tuple[int, Grey]]:
         ([0.25, 0.5, 0.75, 1.0, 1.0], False),
     ],
 )
-def test_a_motion_changes_four_pictures_without_a_gap_and_more_than_least(
-    levels: list[float], is_one: bool
-) -> None:
+def test_a_motion_changes_four_pictures_without_a_gap_and_more_than_least(levels, is_one):
     assert (motion_in(bars(*[0.0] * STILL_PICTURES, *levels)) is not None) is is_one
 
 
@@ -245,9 +240,7 @@ def test_a_motion_changes_four_pictures_without_a_gap_and_more_than_least(
         ("holder", ["home", "cw"], {"arm": "open"}, "'arm' is no servo; there is"),
     ],
 )
-def test_what_cannot_be_watched_is_said_before_anything_moves(
-    fake: Any, actuator: str, between: list[str], aside: dict[str, str], why: str
-) -> None:
+def test_what_cannot_be_watched_is_said_before_anything_moves(fake, actuator, between, aside, why):
     request = FilmRequest(actuator=actuator, between=between, aside=aside)
     with pytest.raises(InvalidRequest, match=why):
         FILMING.run(Bench(fake.machine(), load_profile("cubotino")), request)
@@ -266,9 +259,7 @@ def film(took_s: float, way: float, period_s: float, phase: float) -> list[tuple
     period_s=st.floats(0.02, 0.05),
     phase=st.floats(0, 1),
 )
-def test_a_filmed_motion_takes_as_long_as_it_takes(
-    took_s: float, way: float, period_s: float, phase: float
-) -> None:
+def test_a_filmed_motion_takes_as_long_as_it_takes(took_s, way, period_s, phase):
     travels = [find_travel(film(took_s, way, period_s, part), way) for part in (phase, 0.3)]
     found = travel_us([one for one in travels if one is not None])
     assert found is not None
@@ -287,7 +278,7 @@ def ramp(last: float = 90.0, moving: int = 4) -> list[tuple[int, float]]:
 @pytest.mark.parametrize(
     ("expected", "is_one"), [(90, True), (80, True), (100, True), (79.9, False), (100.1, False)]
 )
-def test_a_motion_that_ends_elsewhere_is_none(expected: float, is_one: bool) -> None:
+def test_a_motion_that_ends_elsewhere_is_none(expected, is_one):
     assert (find_travel(ramp(), expected) is not None) is is_one
 
 
@@ -297,7 +288,7 @@ def filmed(took_us: float, count: int = 4, way: float = 90.0) -> FilmedTravel:
 
 
 @pytest.mark.parametrize(("other", "agree"), [(105_100, True), (105_200, False)])
-def test_two_films_agree_within_a_twentieth(other: float, agree: bool) -> None:
+def test_two_films_agree_within_a_twentieth(other, agree):
     assert (travel_us([filmed(100_000), filmed(other)]) is not None) is agree
     assert (travel_us([filmed(other), filmed(100_000)]) is not None) is agree
     found = travel_us([filmed(120_000, 9), filmed(100_000), filmed(100_100)])
@@ -313,7 +304,7 @@ def test_two_films_agree_within_a_twentieth(other: float, agree: bool) -> None:
         (1390, [1450, 1400, 1390]),
     ],
 )
-def test_a_distant_position_is_approached_in_steps(target: int, steps: list[int]) -> None:
+def test_a_distant_position_is_approached_in_steps(target, steps):
     client = FakeCalibrationClient()
     session = client.session
     position = named_position(session, "lid", "open", "servo")
@@ -322,7 +313,7 @@ def test_a_distant_position_is_approached_in_steps(target: int, steps: list[int]
     assert moves == [(None, 1500), *((step, None) for step in steps)]
 
 
-def test_positions_are_found_by_their_names() -> None:
+def test_positions_are_found_by_their_names():
     session = FakeCalibrationClient(**{OPEN: 1340}).session
     assert named_position(session, "lid", "open", "servo").value == 1340, "not the profile's"
     for actuator, position, known in (
@@ -343,7 +334,7 @@ def test_positions_are_found_by_their_names() -> None:
         jaw_position(session, "L", "open")
 
 
-def test_unattended_a_direction_that_was_kept_stays() -> None:
+def test_unattended_a_direction_that_was_kept_stays():
     """Somebody has looked which way that motor turns: nobody does now."""
     client = FakeCalibrationClient("six-motor", **{direction_key("up"): True})
     assert list(AllPositions(client.session, {}).measure()) == []
@@ -359,7 +350,7 @@ def moved(fake: FakeMachine, contact: ConfirmedRange, profile: str, **asked: Any
     return found.position, found.low, found.high
 
 
-def test_an_actuator_moves_and_what_it_has_walked_is_known(fake: FakeMachine) -> None:
+def test_an_actuator_moves_and_what_it_has_walked_is_known(fake):
     contact, lid = ConfirmedRange({}), {"actuator": "lid"}
     with pytest.raises(NotConfirmed):
         moved(fake, contact, "cubotino", **lid)
@@ -375,7 +366,7 @@ def test_an_actuator_moves_and_what_it_has_walked_is_known(fake: FakeMachine) ->
         moved(fake, contact, "cubotino", actuator="hat", to=1)
 
 
-def test_a_motor_needs_its_direction_and_begins_at_its_own_start(fake: FakeMachine) -> None:
+def test_a_motor_needs_its_direction_and_begins_at_its_own_start(fake):
     with pytest.raises(NotConfirmed, match="which way table turns"):
         moved(fake, ConfirmedRange({}), "mindcuber", actuator="table")
     contact = ConfirmedRange({direction_key("table"): False})
@@ -383,7 +374,7 @@ def test_a_motor_needs_its_direction_and_begins_at_its_own_start(fake: FakeMachi
     assert fake.motion.done == ["home-alone table 0", "jog table 400"]
 
 
-def test_positions_are_listed_with_what_is_known_of_them() -> None:
+def test_positions_are_listed_with_what_is_known_of_them():
     close = "actuators.lid.positions_us.close"
     measured = Source(how="auto", at=datetime(2026, 5, 4, 12, tzinfo=UTC))
     found = kept("cubotino", {OPEN: 1340}).changed({close: 1500}, {close: measured})

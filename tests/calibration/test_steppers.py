@@ -74,7 +74,7 @@ def flipper(homing: bool = False, play: int = 0, **table: Any) -> RobotProfile:
 
 
 @pytest.mark.parametrize(("homing", "said"), [(False, 3200), (True, 800)])
-def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing: bool, said: int) -> None:
+def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing, said):
     table = StepperRequest(actuator="table")
     with SimulatedRun(flipper(homing, play=8), scrambled(3, 1)) as r:
         before = r.robot.body.held_upright().facelets()
@@ -104,9 +104,7 @@ def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing: bool,
 @pytest.mark.parametrize(
     ("speed", "acceleration", "lost"), [(800, 7000, False), (3000, 60_000, True)]
 )
-def test_a_sensor_with_a_narrow_field_tells_lost_steps(
-    speed: int, acceleration: int, lost: bool
-) -> None:
+def test_a_sensor_with_a_narrow_field_tells_lost_steps(speed, acceleration, lost):
     cubotone = load_profile("cubotone")
     with SimulatedRun(cubotone, scrambled(3, 1)) as run:
         session = SimulatedCalibration(run)
@@ -121,7 +119,7 @@ def test_a_sensor_with_a_narrow_field_tells_lost_steps(
     assert (tried.lost, tried.seen_by, tried.square) == (lost, "sensor", True)
 
 
-def test_moved_alone_a_table_may_rest_next_to_its_sensor_and_is_checked_again_once_homed() -> None:
+def test_moved_alone_a_table_may_rest_next_to_its_sensor_and_is_checked_again_once_homed():
     cubotone = load_profile("cubotone")
     with SimulatedRun(cubotone, scrambled(3, 1)) as run:
         session = SimulatedCalibration(run)
@@ -136,7 +134,7 @@ def test_moved_alone_a_table_may_rest_next_to_its_sensor_and_is_checked_again_on
                 session.perform(MOVING, actuator="table", to=1)
 
 
-def test_a_lift_whose_way_begins_at_its_end_stop_is_tried() -> None:
+def test_a_lift_whose_way_begins_at_its_end_stop_is_tried():
     """The edge is looked at from both sides, the one behind it, too."""
     crane = load_profile("crane")
     with SimulatedRun(crane, scrambled(crane.cube.size, 1)) as run:
@@ -150,9 +148,7 @@ def test_a_lift_whose_way_begins_at_its_end_stop_is_tried() -> None:
 
 
 @pytest.mark.parametrize("play", [0, 16])
-def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_stop(
-    play: int,
-) -> None:
+def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_stop(play):
     """Its driver shows nothing of a motor at rest. No layer is let go of between quarter turns."""
     document = load_profile("four-arm-skr-pico").model_dump(mode="json", exclude_unset=True)
     document["simulation"]["actuators"]["front"] = {"play_steps": play}
@@ -177,9 +173,7 @@ def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_
     ("robot", "whats"),
     [("four-arm", ["steps", "backlash"]), ("four-arm-skr-pico", ["backlash"])],
 )
-def test_without_anybody_only_motors_that_turn_round_are_asked_for_their_turn(
-    robot: str, whats: list[str]
-) -> None:
+def test_without_anybody_only_motors_that_turn_round_are_asked_for_their_turn(robot, whats):
     session = FakeCalibrationClient(robot).session
     found = [one.name for one in STEPS["steppers"].unattended_measurements(session, {})]
     arms = ("right", "left", "front", "back")
@@ -250,7 +244,7 @@ def bench(table: Any, profile: RobotProfile = MINDCUBER) -> Bench:
 
 
 @pytest.mark.parametrize("lost", [0, 30, 799, -31, None])
-def test_the_camera_finds_a_motor_that_lost_its_place(table: Table, lost: int | None) -> None:
+def test_the_camera_finds_a_motor_that_lost_its_place(table, lost):
     table.lost, table.fault = lost or 0, None if lost is not None else RobotError("not-in-place")
     asked = SpeedRequest(actuator="table", speed_steps_per_s=700)
     tried = tried_speed(bench(table), asked)
@@ -264,9 +258,7 @@ def test_the_camera_finds_a_motor_that_lost_its_place(table: Table, lost: int | 
     assert (during[1], after) == ({"table": 700.0}, (MINDCUBER.actuators["table"], {}))
 
 
-def test_nothing_homes_for_a_trial_that_cannot_be_or_before_the_direction_is_known(
-    table: Table,
-) -> None:
+def test_nothing_homes_for_a_trial_that_cannot_be_or_before_the_direction_is_known(table):
     lift = {"steps_per_turn": None, "positions_steps": {"a": 0, "b": 9}}
     actuators = {"table": MINDCUBER.actuators["table"].model_copy(update=lift)}
     profile = MINDCUBER.model_copy(update={"actuators": {**MINDCUBER.actuators, **actuators}})
@@ -282,9 +274,7 @@ def test_nothing_homes_for_a_trial_that_cannot_be_or_before_the_direction_is_kno
 @pytest.mark.parametrize(
     ("lost", "is_lost"), [(0, False), (12, False), (-12, False), (14, True), (-14, True)]
 )
-def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(
-    table: Table, direction: int, lost: int, is_lost: bool
-) -> None:
+def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(table, direction, lost, is_lost):
     profile = flipper(homing=True, backlash_steps=5)
     settings, edge = profile.actuators["table"], 100 * direction
     assert isinstance(settings, Stepper) and settings.homing is not None
@@ -298,7 +288,7 @@ def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(
 
 
 @pytest.mark.parametrize("by", ["camera", "sensor", None])
-def test_play_is_measured_by_what_shows_it(table: Table, by: str | None) -> None:
+def test_play_is_measured_by_what_shows_it(table, by):
     table.play, table.is_blind = 12, by != "camera"
     table.active = lambda place: place >= -100
     profile = flipper(homing=True) if by == "sensor" else MINDCUBER
@@ -320,9 +310,7 @@ def test_play_is_measured_by_what_shows_it(table: Table, by: str | None) -> None
         (1, 800, 800),
     ],
 )
-def test_a_turn_is_whole_where_it_looks_so(
-    table: Table, parts: int, turn: int, found: int | None
-) -> None:
+def test_a_turn_is_whole_where_it_looks_so(table, parts, turn, found):
     table.turn, table.parts = turn, parts
     assert tried_steps(bench(table), TABLE).found_steps == found
     table.is_blind = True
@@ -404,9 +392,7 @@ def measured(measurement: Any, *answers: bool) -> Any:
         ),
     ],
 )
-def test_a_limit_is_four_fifths_of_what_was_good(
-    motor: Motor, asked: Any, field: str, value: object
-) -> None:
+def test_a_limit_is_four_fifths_of_what_was_good(motor, asked, field, value):
     limit = measured(Limit(motor.session, "table", **asked))
     assert limit.is_found is (value is not None)
     assert limit.values.get(f"{KEY}.{field}") == value
@@ -415,9 +401,7 @@ def test_a_limit_is_four_fifths_of_what_was_good(
 @pytest.mark.parametrize(
     ("answers", "good", "lost_at"), [([True, False], 2000, 2300), ([False], None, 2000)]
 )
-def test_what_a_person_says_counts_where_nothing_sees_it(
-    motor: Motor, answers: list[bool], good: int | None, lost_at: int
-) -> None:
+def test_what_a_person_says_counts_where_nothing_sees_it(motor, answers, good, lost_at):
     motor.sees = False
     limit = measured(Limit(motor.session, "table", "speed", begin=2000), *answers)
     assert limit.document["last_good"] == good
@@ -426,7 +410,7 @@ def test_what_a_person_says_counts_where_nothing_sees_it(
         measured(Limit(motor.session, "table", "speed"))
 
 
-def test_a_ramp_ends_where_it_should() -> None:
+def test_a_ramp_ends_where_it_should():
     ramp = Ramp(MINDCUBER, "table", "speed", end=920)
     assert (ramp.wanted, ramp.present, ramp.safe, ramp.values()) == (800, 1600, None, {})
     ramp.note(tried(800, reached=784), lost=False)
@@ -451,14 +435,7 @@ def test_a_ramp_ends_where_it_should() -> None:
         ("wrong", [], [False, True], True, "table: turned round"),
     ],
 )
-def test_a_direction_is_what_somebody_saw(
-    motor: Motor,
-    went: str | None,
-    answers: list[bool],
-    turns: list[bool],
-    inverted: bool,
-    text: str,
-) -> None:
+def test_a_direction_is_what_somebody_saw(motor, went, answers, turns, inverted, text):
     found = measured(Direction(motor.session, "table", went), *answers)
     assert motor.turns == turns
     assert found.values == {f"{KEY}.invert_direction": inverted}
@@ -471,9 +448,7 @@ def test_a_direction_is_what_somebody_saw(
     ("turned", "turns", "found"),
     [(180, 1, 3200), (360, 1, 1600), (720, 2, 1600), (359, 1, 1604), (None, 1, 3200)],
 )
-def test_steps_of_a_turn_by_what_was_seen(
-    motor: Motor, turned: float | None, turns: int, found: int
-) -> None:
+def test_steps_of_a_turn_by_what_was_seen(motor, turned, turns, found):
     motor.sees = turned is None
     one = measured(TurnSteps(motor.session, "table", turns, turned))
     assert (one.number, one.value, one.document["found_steps"]) == (found, found, found)
@@ -484,7 +459,7 @@ def test_steps_of_a_turn_by_what_was_seen(
     assert one.is_found
 
 
-def test_steps_of_a_turn_are_doubled_and_halved_by_eye(motor: Motor) -> None:
+def test_steps_of_a_turn_are_doubled_and_halved_by_eye(motor):
     motor.sees = False
     one = measured(TurnSteps(motor.session, "table"))
     assert (one.is_found, one.number, one.values) == (False, 1600, {})
@@ -506,9 +481,7 @@ def test_steps_of_a_turn_are_doubled_and_halved_by_eye(motor: Motor) -> None:
 @pytest.mark.parametrize(
     ("found", "turned", "steps"), [(1600, 180, None), (1600, 356, 1616), (3200, 180, 3200)]
 )
-def test_a_person_does_not_overrule_what_the_camera_has_just_counted(
-    motor: Motor, found: int, turned: float, steps: int | None
-) -> None:
+def test_a_person_does_not_overrule_what_the_camera_has_just_counted(motor, found, turned, steps):
     motor.turn_steps = found
     measurement = TurnSteps(motor.session, "table", 1, turned)
     if steps is None:
@@ -519,7 +492,7 @@ def test_a_person_does_not_overrule_what_the_camera_has_just_counted(
     assert measurement.document["found_steps"] == steps
 
 
-def test_play_is_measured_said_or_set_by_eye(motor: Motor) -> None:
+def test_play_is_measured_said_or_set_by_eye(motor):
     one = measured(Backlash(motor.session, "table"))
     assert one.text == "table: 0 -> 12 steps of play, within 4, by the camera"
     assert one.values == {f"{KEY}.backlash_steps": 12}

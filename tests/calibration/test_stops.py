@@ -170,9 +170,7 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("command", "how", "part"), [*cases()])
-def test_a_stopped_command_leaves_the_robot_at_rest_and_says_why(
-    command: tuple[str, ...], how: str, part: float
-) -> None:
+def test_a_stopped_command_leaves_the_robot_at_rest_and_says_why(command, how, part):
     began_s, ended_s = lasts(command)
     with daemon(command) as there:
         before = there.store.load(there.run.profile)
@@ -220,7 +218,7 @@ def degrees(run: SimulatedRun) -> float:
 
 
 @pytest.mark.parametrize("steps", [-ASKEW, TURN // 4])
-def test_motors_return_to_where_a_stopped_command_began(steps: int) -> None:
+def test_motors_return_to_where_a_stopped_command_began(steps):
     """Also by what a profile takes for a quarter turn: it may be half of one."""
     with robot() as (run, session):
         with session.maintenance():
@@ -231,7 +229,7 @@ def test_motors_return_to_where_a_stopped_command_began(steps: int) -> None:
 
 
 @pytest.mark.parametrize(("steps", "is_stopped"), [(TURN - ASKEW, False), (ASKEW, True)])
-def test_what_is_too_far_away_or_stopped_stays_and_is_named(steps: int, is_stopped: bool) -> None:
+def test_what_is_too_far_away_or_stopped_stays_and_is_named(steps, is_stopped):
     with robot() as (run, session), session.maintenance():
         turned(session, steps)
         away = degrees(run)
@@ -241,7 +239,7 @@ def test_what_is_too_far_away_or_stopped_stays_and_is_named(steps: int, is_stopp
         assert abs(degrees(run)) > 5 and degrees(run) == away
 
 
-def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start() -> None:
+def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start():
     """Each part that gets its first pulse leaves the others as they are: they may hold the cube.
     What is unknown again is taken to be at its start."""
     with SimulatedRun(FOUR_ARM, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
@@ -269,9 +267,7 @@ def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start() 
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_stop_before_does_not_take_the_place_of_asking(
-    alone: bool,
-) -> None:
+def test_a_stop_before_does_not_take_the_place_of_asking(alone):
     with robot() as (run, _):
         motion = SimulatedMotion(run, SIX_MOTOR, ConfirmedRange(confirmable(SIX_MOTOR)), [])
         motion.mark_positions_lost(LostPositions.of_calibration(("right",)))
@@ -289,7 +285,7 @@ def test_a_stop_before_does_not_take_the_place_of_asking(
         motion.close()
 
 
-def test_what_is_lost_is_passed_on_to_what_moves_next() -> None:
+def test_what_is_lost_is_passed_on_to_what_moves_next():
     with robot() as (run, _):
         contact = ConfirmedRange(confirmable(SIX_MOTOR))
         first, heir = (SimulatedMotion(run, SIX_MOTOR, contact, []) for _ in range(2))

@@ -85,12 +85,12 @@ SHIPPED = {
         (QUAD, [[0.3, 2], [0.7, 0.2], [0.7, 0.7], [0.2, 0.7]], r"^cameras\[0\]\.views\[0\]\.quad"),
     ],
 )
-def test_values_that_do_not_fit_are_named(key: str, value: object, why: str) -> None:
+def test_values_that_do_not_fit_are_named(key, value, why):
     with pytest.raises(BadCalibration, match=why):
         apply(CUBOTINO, Calibration(robot="cubotino", values={key: value}))
 
 
-def test_lists_are_entered_by_number_or_name() -> None:
+def test_lists_are_entered_by_number_or_name():
     quad = [[0.3, 0.2], [0.7, 0.2], [0.72, 0.7], [0.28, 0.7]]
     found = apply(CUBOTINO, Calibration(robot="cubotino", values={QUAD: quad, OPEN: 1340}))
     assert [list(corner) for corner in found.cameras[0].views[0].quad] == quad
@@ -98,7 +98,7 @@ def test_lists_are_entered_by_number_or_name() -> None:
     assert CUBOTINO.actuators["lid"].places["open"] == 1335
 
 
-def test_differences_are_listed_in_order() -> None:
+def test_differences_are_listed_in_order():
     flip = "actuators.lid.positions_us.flip"
     found = Calibration(
         robot="cubotino", values={OPEN: 1340, flip: 1050, "policy.solve_retries": 9}
@@ -120,7 +120,7 @@ def test_differences_are_listed_in_order() -> None:
         ({"actuators.holder.positions_us.home": 1950}, "holder"),
     ],
 )
-def test_what_the_robot_cannot_be_is_named(values: dict[str, Any], why: str) -> None:
+def test_what_the_robot_cannot_be_is_named(values, why):
     before = kept("cubotino", ALL_OF_IT)
     with pytest.raises(BadCalibration, match=why):
         require_possible(CUBOTINO, before, before.changed(values))
@@ -130,9 +130,7 @@ def test_what_the_robot_cannot_be_is_named(values: dict[str, Any], why: str) -> 
     require_possible(CUBOTINO, before, before.changed(all_at_once))
 
 
-def test_limits_that_an_old_file_widened_are_kept_said_once_and_not_in_force(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_limits_that_an_old_file_widened_are_kept_said_once_and_not_in_force(tmp_path, caplog):
     document = {"format": 2, "robot": "cubotino", "values": ALL_OF_IT | {LIMITS: [500, 2500]}}
     (tmp_path / "calibration.json").write_text(json.dumps(document))
     store = CalibrationStore(tmp_path)
@@ -154,8 +152,8 @@ def test_limits_that_an_old_file_widened_are_kept_said_once_and_not_in_force(
     ],
 )
 def test_a_robot_that_is_built_as_usual_can_be_calibrated_and_swapped_positions_cannot_be_kept(
-    name: str,
-) -> None:
+    name,
+):
     profile = load_profile(name)
     empty = Calibration(robot=name)
     for shift_us, scale in itertools.product((-25, 0, 25), (0.9, 1.0, 1.1)):
@@ -232,7 +230,7 @@ def holder_times(ms: float) -> list[dict[str, Any]]:
         ),
     ],
 )
-def test_values_are_near_to_the_profile_s(robot: str, values: dict[str, Any], refused: str) -> None:
+def test_values_are_near_to_the_profile_s(robot, values, refused):
     profile = load_profile(robot)
     calibrated = apply(profile, Calibration(robot=robot, values=values))
     if not refused:
@@ -249,7 +247,7 @@ def profile_name() -> str:
     return "four-arm"
 
 
-def test_the_daemon_keeps_and_tries_out_nothing_that_cannot_be(daemon: Any, ask: Ask) -> None:
+def test_the_daemon_keeps_and_tries_out_nothing_that_cannot_be(daemon, ask):
     code, _, err = ask("calibrate", "stepper", "backlash", "right", "--to", "1000")
     assert code == 2
     assert "225 degrees of play" in err
@@ -267,7 +265,7 @@ def settings_file(folder: Path, **changes: Any) -> Path:
 
 
 @pytest.mark.quick
-def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path: Path) -> None:
+def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path):
     profile = load_profile("cubotino")
     found = import_cubotino(settings_file(tmp_path), profile)
     calibrated = apply(profile, Calibration(robot="cubotino", values=found.values))
@@ -277,7 +275,7 @@ def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path: Path) -> 
         for start in ours.places:
             for end in set(ours.places) - {start}:
                 for held in (False, True):
-                    times = [one.transition_us(start, end, held) for one in (ours, its)]  # type: ignore[attr-defined]
+                    times = [one.transition_us(start, end, held) for one in (ours, its)]
                     assert times[0] == times[1]
     changed = [key for key, *_ in differences(profile, Calibration(robot="x", values=found.values))]
     assert not any("positions" in key or "settle" in key for key in changed)
@@ -295,15 +293,13 @@ def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path: Path) -> 
         ("cubotino", {"t_servo_flip": "-0.33"}, "looks with the lid open"),
     ],
 )
-def test_the_place_for_reading_is_compared_with_the_profile_s(
-    tmp_path: Path, robot: str, changes: dict[str, str], said: str
-) -> None:
+def test_the_place_for_reading_is_compared_with_the_profile_s(tmp_path, robot, changes, said):
     found = import_cubotino(settings_file(tmp_path, **changes), load_profile(robot))
     told = found.unused.get("t_servo_read", "")
     assert told.endswith(said) and bool(told) == bool(said)
 
 
-def test_positions_are_between_the_servo_s_own_pulses(tmp_path: Path) -> None:
+def test_positions_are_between_the_servo_s_own_pulses(tmp_path):
     """A micro's: numbers, not text, and another range for each servo."""
     path = settings_file(
         tmp_path,
@@ -325,7 +321,7 @@ def test_positions_are_between_the_servo_s_own_pulses(tmp_path: Path) -> None:
         apply(profile, Calibration(robot="cubotino-micro", values=values))
     within = values | {"actuators.holder.positions_us.ccw": 500}
     lid = apply(profile, Calibration(robot="cubotino-micro", values=within)).actuators["lid"]
-    ways = [lid.transition_us(*way) for way in (("close", "flip"), ("flip", "close"))]  # type: ignore[attr-defined]
+    ways = [lid.transition_us(*way) for way in (("close", "flip"), ("flip", "close"))]
     assert [way[0] for way in ways] == [240_000, 140_000]
 
 
@@ -338,9 +334,7 @@ def test_positions_are_between_the_servo_s_own_pulses(tmp_path: Path) -> None:
         ({"b_home": "nan"}, "b_home: nan is no number"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_named(
-    tmp_path: Path, changes: dict[str, Any], text: str
-) -> None:
+def test_what_is_wrong_with_a_file_is_named(tmp_path, changes, text):
     with pytest.raises(BadCalibration, match=text):
         import_cubotino(settings_file(tmp_path, **changes), load_profile("cubotino"))
     (tmp_path / "settings.txt").write_text("t_servo_open = 1")
@@ -349,9 +343,7 @@ def test_what_is_wrong_with_a_file_is_named(
 
 
 @pytest.mark.quick
-def test_the_command_writes_what_can_be_imported(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_what_can_be_imported(tmp_path, capfd):
     made = tmp_path / "mine.json"
     assert run(["config", "import-cubotino", str(settings_file(tmp_path)), str(made)]) == 0
     out = capfd.readouterr().out
@@ -369,13 +361,7 @@ def test_the_command_writes_what_can_be_imported(
         ({}, ("--robot", "six-motor"), "is no CUBOTino"),
     ],
 )
-def test_what_the_robot_cannot_be_is_not_written(
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    changes: dict[str, str],
-    more: tuple[str, ...],
-    said: str,
-) -> None:
+def test_what_the_robot_cannot_be_is_not_written(tmp_path, capfd, changes, more, said):
     path, made = settings_file(tmp_path, **changes), tmp_path / "mine.json"
     assert run(["config", "import-cubotino", str(path), str(made), *more]) == 2
     assert said in capfd.readouterr().err and not made.exists()

@@ -57,7 +57,7 @@ def in_force(store: CalibrationStore) -> object:
     return store.load(CUBOTINO).values.get(OPEN)
 
 
-def test_robots_in_one_state_directory_keep_their_own(tmp_path: Path) -> None:
+def test_robots_in_one_state_directory_keep_their_own(tmp_path):
     store = CalibrationStore(tmp_path)
     save(store, 1340)
     store.save(kept("two-arm", {"policy.search_s": 2.0}))
@@ -71,7 +71,7 @@ def test_robots_in_one_state_directory_keep_their_own(tmp_path: Path) -> None:
         store.values_of_another("crane")
 
 
-def test_the_file_of_an_earlier_release_stays_its_robot_s(tmp_path: Path) -> None:
+def test_the_file_of_an_earlier_release_stays_its_robot_s(tmp_path):
     """Another robot's daemon takes nothing from it and loses nothing of it."""
     document = {"format": 2, "robot": "cubotino", "values": {OPEN: 1340}}
     (tmp_path / "calibration.json").write_text(json.dumps(document))
@@ -86,9 +86,7 @@ def test_the_file_of_an_earlier_release_stays_its_robot_s(tmp_path: Path) -> Non
 
 @settings(max_examples=20)
 @given(steps=st.lists(st.integers(0, 12), min_size=1, max_size=12))
-def test_any_version_is_restored_and_that_is_undone(
-    steps: list[int], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_version_is_restored_and_that_is_undone(steps, tmp_path_factory):
     """Against a plain list of all that was ever in force."""
     store = CalibrationStore(tmp_path_factory.mktemp("state"))
     ever: list[object] = [None]
@@ -112,7 +110,7 @@ def test_any_version_is_restored_and_that_is_undone(
         store.restore(CUBOTINO, 99)
 
 
-def test_versions_are_listed_with_what_they_changed(tmp_path: Path) -> None:
+def test_versions_are_listed_with_what_they_changed(tmp_path):
     now = [datetime(2026, 5, 3, 12, 0, tzinfo=UTC)]
     store = CalibrationStore(tmp_path, now=lambda: now[0])
     save(store, 1340, "auto")
@@ -131,12 +129,10 @@ def test_versions_are_listed_with_what_they_changed(tmp_path: Path) -> None:
     ]
 
 
-def test_old_versions_go_but_never_the_latest_of_a_person_nor_what_cannot_be_read(
-    tmp_path: Path,
-) -> None:
+def test_old_versions_go_but_never_the_latest_of_a_person_nor_what_cannot_be_read(tmp_path):
     store = CalibrationStore(tmp_path)
     for pulse, by in ((1301, "person"), (1302, "person"), (1303, "drift")):
-        save(store, pulse, by)  # type: ignore[arg-type]
+        save(store, pulse, by)
     newer = store.files.path("cubotino", 4)
     newer.write_text(json.dumps({"format": FORMAT + 1}))
     note = newer.with_name("notes of mine.txt")
@@ -152,7 +148,7 @@ def test_old_versions_go_but_never_the_latest_of_a_person_nor_what_cannot_be_rea
     assert in_force(store) == 1302
 
 
-def test_a_session_is_one_version_that_is_undone_step_by_step(tmp_path: Path) -> None:
+def test_a_session_is_one_version_that_is_undone_step_by_step(tmp_path):
     store = CalibrationStore(tmp_path)
     save(store, 1340)
     session = Revision(store)
@@ -170,9 +166,7 @@ def test_a_session_is_one_version_that_is_undone_step_by_step(tmp_path: Path) ->
 
 @pytest.mark.parametrize("earlier", [True, False], ids=["calibration.json", "a version"])
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_what_cannot_be_read_is_said_with_the_way_back_and_kept(
-    hostile: str, earlier: bool, tmp_path: Path
-) -> None:
+def test_what_cannot_be_read_is_said_with_the_way_back_and_kept(hostile, earlier, tmp_path):
     store = CalibrationStore(tmp_path)
     save(store, 1340)
     file = tmp_path / "calibration.json" if earlier else store.files.path("cubotino", 2)
@@ -192,9 +186,7 @@ def test_what_cannot_be_read_is_said_with_the_way_back_and_kept(
     assert (content if isinstance(content, bytes) else content.encode()) in contents
 
 
-def test_without_a_readable_file_the_one_before_of_an_earlier_release_comes_back(
-    tmp_path: Path,
-) -> None:
+def test_without_a_readable_file_the_one_before_of_an_earlier_release_comes_back(tmp_path):
     store = CalibrationStore(tmp_path)
     (tmp_path / "calibration.json").write_text("{")
     document = {"format": 2, "robot": "cubotino", "values": {OPEN: 1340}}
@@ -205,7 +197,7 @@ def test_without_a_readable_file_the_one_before_of_an_earlier_release_comes_back
     assert in_force(store) == 1340
 
 
-def test_what_is_in_the_place_of_a_folder_is_said_and_stays(tmp_path: Path) -> None:
+def test_what_is_in_the_place_of_a_folder_is_said_and_stays(tmp_path):
     (tmp_path / "state").symlink_to(tmp_path / "a disk that is not mounted")
     with pytest.raises(StorageError, match="cannot be made: File exists"):
         save(CalibrationStore(tmp_path / "state"), 1340)
@@ -215,9 +207,7 @@ def test_what_is_in_the_place_of_a_folder_is_said_and_stays(tmp_path: Path) -> N
     assert (tmp_path / "calibration").is_file()
 
 
-def test_a_directory_that_refuses_its_reader_is_said_and_is_no_robot_without_calibration(
-    tmp_path: Path,
-) -> None:
+def test_a_directory_that_refuses_its_reader_is_said_and_is_no_robot_without_calibration(tmp_path):
     store = CalibrationStore(tmp_path / "state")
     save(store, 1340)
     asked: tuple[Callable[[], object], ...] = (
@@ -241,9 +231,7 @@ def test_a_directory_that_refuses_its_reader_is_said_and_is_no_robot_without_cal
     assert in_force(store) == 1340
 
 
-def test_temporary_files_go_at_the_start_and_never_while_others_may_write_theirs(
-    tmp_path: Path,
-) -> None:
+def test_temporary_files_go_at_the_start_and_never_while_others_may_write_theirs(tmp_path):
     store = CalibrationStore(tmp_path)
     save(store, 1340)
     under_way = tmp_path / f".cubist-drift.json.{os.getpid()}.tmp"
@@ -255,7 +243,7 @@ def test_temporary_files_go_at_the_start_and_never_while_others_may_write_theirs
     assert not under_way.exists()
 
 
-def test_motors_that_may_stand_askew_are_noted_once(tmp_path: Path) -> None:
+def test_motors_that_may_stand_askew_are_noted_once(tmp_path):
     store = CalibrationStore(tmp_path / "new" / "state")
     assert store.note_over() is False
     store.note_under_way()
@@ -267,9 +255,7 @@ def test_motors_that_may_stand_askew_are_noted_once(tmp_path: Path) -> None:
     CalibrationStore(tmp_path / "file" / "state").note_under_way()  # nothing to note it in
 
 
-def test_sizes_that_nobody_takes_are_told_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_sizes_that_nobody_takes_are_told_once(tmp_path, caplog):
     store = CalibrationStore(tmp_path)
     file = tmp_path / "calibration.json"
     document = {"robot": "cubotino", "of_size": {"4": {OPEN: 1}, "5": {OPEN: 2}}}
@@ -306,10 +292,7 @@ def saves_of_sizes(draw: st.DrawFn) -> list[tuple[int | None, dict[str, int | No
 
 @given(saves_of_sizes())
 @settings(max_examples=20)
-def test_what_belongs_to_a_size_stays_with_it_and_the_rest_reaches_all(
-    tmp_path_factory: pytest.TempPathFactory,
-    done: list[tuple[int | None, dict[str, int | None]]],
-) -> None:
+def test_what_belongs_to_a_size_stays_with_it_and_the_rest_reaches_all(tmp_path_factory, done):
     folder = tmp_path_factory.mktemp("sizes")
     own: dict[int | None, dict[str, int]] = {size: {} for size in SIZES}
     common: dict[str, int] = {}
@@ -325,7 +308,7 @@ def test_what_belongs_to_a_size_stays_with_it_and_the_rest_reaches_all(
             assert values_at(folder, other) == common | own[other], other
 
 
-def test_the_robot_is_put_together_for_the_size_it_is_set_up_for(tmp_path: Path) -> None:
+def test_the_robot_is_put_together_for_the_size_it_is_set_up_for(tmp_path):
     store_of(tmp_path, None).save(Calibration(robot="crane", values={QUAD: quad_of(0), SPEED: 1}))
     large = {QUAD: quad_of(0.02), HIGHEST: 1250, SPEED: 2700}
     store_of(tmp_path, 5).save(Calibration(robot="crane", values=large))
@@ -341,7 +324,7 @@ def test_the_robot_is_put_together_for_the_size_it_is_set_up_for(tmp_path: Path)
     assert usual.cube.size == 3
 
 
-def test_a_file_of_an_earlier_version_is_that_of_the_profile_s_own_size(tmp_path: Path) -> None:
+def test_a_file_of_an_earlier_version_is_that_of_the_profile_s_own_size(tmp_path):
     old = {"format": 1, "robot": "crane", "values": {QUAD: quad_of(0.01)}}
     (tmp_path / "calibration.json").write_text(json.dumps(old))
     assert QUAD not in values_at(tmp_path, 4)

@@ -43,7 +43,7 @@ CONTEXT = click.Context(cubist)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_and_speaks_json(name: str) -> None:
+def test_every_command_has_help_and_speaks_json(name):
     command = cubist.get_command(CONTEXT, name)
     assert command is not None and command.help
     commands = [command]
@@ -61,14 +61,14 @@ def test_every_command_has_help_and_speaks_json(name: str) -> None:
     ("program", "absent"),
     [(LIGHT[0], HEAVY), (LIGHT[1], HEAVY), (STEP, {"robot.calibration.steps.positions", "cv2"})],
 )
-def test_what_is_not_needed_is_not_imported(program: str, absent: set[str]) -> None:
+def test_what_is_not_needed_is_not_imported(program, absent):
     command = [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"]
     imported = set(subprocess.run(command, stdout=-1, text=True, check=True).stdout.split())
     assert "robot.cli.output" in imported
     assert not absent & imported
 
 
-def test_help_lists_the_commands_in_whole(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_the_commands_in_whole(capsys):
     for group in ((), ("robot",), ("runs",), ("config",), ("calibration",), ("calibrate",)):
         assert run([*group, "--help"]) == 0
         listed = capsys.readouterr().out.partition("Commands:")[2]
@@ -76,9 +76,7 @@ def test_help_lists_the_commands_in_whole(capsys: pytest.CaptureFixture[str]) ->
         assert group or all(f"\n  {name} " in listed for name in COMMANDS)
 
 
-def test_a_wrong_profile_is_told_with_line_and_key_and_the_others_are_answered_for(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_profile_is_told_with_line_and_key_and_the_others_are_answered_for(tmp_path, capfd):
     path = tmp_path / "mine.yaml"
     path.write_text(profile_path("cubotino").read_text().replace("size: 3", "sise: 3"))
     for command in ("config", "robot"):
@@ -95,9 +93,7 @@ def test_a_wrong_profile_is_told_with_line_and_key_and_the_others_are_answered_f
     assert (right, err) == ("cubotino: CUBOTino, a flipper with two servos: all right", "")
 
 
-def test_an_installation_that_lost_its_profiles_is_not_all_right(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_installation_that_lost_its_profiles_is_not_all_right(tmp_path, monkeypatch, capfd):
     (tmp_path / "config").mkdir()
     monkeypatch.setattr("robot.settings.loader.profile_folders", lambda: (tmp_path / "config",))
     for command in (["config", "check"], ["config", "show"]):
@@ -105,7 +101,7 @@ def test_an_installation_that_lost_its_profiles_is_not_all_right(
         assert "Install it again" in capfd.readouterr().err
 
 
-def test_every_program_has_a_manual_page() -> None:
+def test_every_program_has_a_manual_page():
     for program in ("cubist", *SERVICES):
         lines = manual_page(program).splitlines()
         assert lines[0].startswith(f".TH {program.upper()} 1")
@@ -113,7 +109,7 @@ def test_every_program_has_a_manual_page() -> None:
     assert "\\-\\-page\\-calibrates" in manual_page("cubistd")
 
 
-def test_show_and_schema(capfd: pytest.CaptureFixture[str]) -> None:
+def test_show_and_schema(capfd):
     for words, key, value in (
         (["show", "cubotino"], "name", "cubotino"),
         (["schema"], "title", "RobotProfile"),
@@ -173,12 +169,12 @@ def overwrite(site: Path, name: str) -> None:
     (site / OTHERS / "RECORD").write_text(f"robot/run.py,,\n{name},,\n")
 
 
-def test_our_own_packages_are_run_without_idle_threads_of_numpy(site: Path) -> None:
+def test_our_own_packages_are_run_without_idle_threads_of_numpy(site):
     assert run_cubist(site) == (0, "ours 1\n")
 
 
 @pytest.mark.parametrize("foreign", ["robot/__init__.py", "solver.py"])
-def test_a_package_that_hides_ours_is_named_with_its_path(site: Path, foreign: str) -> None:
+def test_a_package_that_hides_ours_is_named_with_its_path(site, foreign):
     hiding = site.parent / "workshop" / foreign
     hiding.parent.mkdir(parents=True)
     hiding.write_text("raise SystemExit('it ran')")
@@ -188,14 +184,14 @@ def test_a_package_that_hides_ours_is_named_with_its_path(site: Path, foreign: s
 
 
 @pytest.mark.parametrize("name", ["robot/__init__.py", "robot/text.py"])
-def test_a_package_that_overwrote_a_file_of_ours_is_named(site: Path, name: str) -> None:
+def test_a_package_that_overwrote_a_file_of_ours_is_named(site, name):
     overwrite(site, name)
     code, said = run_cubist(site)
     assert code == 2
     assert str(site / name) in said and "'robotframework'" in said
 
 
-def test_a_package_that_is_missing_is_named(site: Path) -> None:
+def test_a_package_that_is_missing_is_named(site):
     shutil.rmtree(site / "vision")
     code, said = run_cubist(site)
     assert code == 2 and str(site / "vision") in said
@@ -211,7 +207,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_tab_key_completes(shell: str, documents: Path) -> None:
+def test_the_tab_key_completes(shell, documents):
     """A person at a terminal types ``cubist statu``, Tab, `` --help``, Enter."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")

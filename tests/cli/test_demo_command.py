@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,9 +38,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
     return asked
 
 
-def test_a_demo_is_of_a_random_cube_in_real_time(
-    ask: Ask, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_demo_is_of_a_random_cube_in_real_time(ask, capsys):
     code, found = ask()
     assert code == ExitCode.DONE
     assert json.loads(capsys.readouterr().out) == {"it": "ended"}
@@ -54,7 +51,7 @@ def test_a_demo_is_of_a_random_cube_in_real_time(
     assert ask("--seed", "2")[1].options.body.facelets() != options.body.facelets()
 
 
-def test_options_of_a_demo_are_kept(ask: Ask) -> None:
+def test_options_of_a_demo_are_kept(ask):
     arguments = ("--robot", "crane", "--size", "5", "--seed", "3", "--speed", "2.5")
     _, found = ask(*arguments, "--firmware", "host", "--fault", "glare@look", "--web")
     options = found.options
@@ -66,7 +63,7 @@ def test_options_of_a_demo_are_kept(ask: Ask) -> None:
     assert found.beside is simulate.shown_on_a_page
 
 
-def test_photographs_and_their_state_go_together(ask: Ask, tmp_path: Path) -> None:
+def test_photographs_and_their_state_go_together(ask, tmp_path):
     state = Cube.solved().facelets()
     for options in (("--faces", str(tmp_path)), ("--state", state)):
         code, found = ask(*options)
@@ -74,9 +71,7 @@ def test_photographs_and_their_state_go_together(ask: Ask, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_the_state_says_of_which_size_the_cube_is(
-    ask: Ask, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_state_says_of_which_size_the_cube_is(ask, size, tmp_path, monkeypatch):
     photographs = {"U": "picture"}
     monkeypatch.setattr(simulate, "load_photographs", lambda folder: photographs)
     letters = "".join(face * size * size for face in "URFDLB")

@@ -42,9 +42,7 @@ def ask(
     return call
 
 
-def test_every_finding_is_printed_also_where_the_state_may_not_be_read(
-    machine: Computer, ask: Ask
-) -> None:
+def test_every_finding_is_printed_also_where_the_state_may_not_be_read(machine, ask):
     state = machine.boot.parent / "state"
     CalibrationStore(state).save(kept("cubotino-uno", {"policy.search_s": 2.0}))
     (machine.dev / "cubist").touch()
@@ -61,7 +59,7 @@ def test_every_finding_is_printed_also_where_the_state_may_not_be_read(
     assert ask("--robot", "none-such")[0] == 2
 
 
-def test_fix_and_unfix(machine: Computer, ask: Ask) -> None:
+def test_fix_and_unfix(machine, ask):
     shipped = b"dtparam=audio=on\r\n[pi4]\r\narm_boost=1"
     path = become_a_pi(machine, shipped)
     code, _ = ask("--fix")
@@ -76,7 +74,7 @@ def test_fix_and_unfix(machine: Computer, ask: Ask) -> None:
     assert ask("--unfix") == (0, [answer | {"changed": False, "diff": "", "remedy": ""}])
 
 
-def test_fix_names_what_a_person_has_to_do(machine: Computer, ask: Ask) -> None:
+def test_fix_names_what_a_person_has_to_do(machine, ask):
     path = become_a_pi(machine, b"")
     person = replace(machine, may_use=lambda _: False)
     code, (answer,) = ask("--fix", "--yes", "--robot", "v-arms", on=person)
@@ -97,14 +95,7 @@ def test_fix_names_what_a_person_has_to_do(machine: Computer, ask: Ask) -> None:
         (("--yes",), 2, "--yes goes with --fix"),
     ],
 )
-def test_what_cannot_be_fixed(
-    machine: Computer,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    options: tuple[str, ...],
-    code: int,
-    said: str,
-) -> None:
+def test_what_cannot_be_fixed(machine, monkeypatch, capsys, options, code, said):
     monkeypatch.setattr(doctor, "this_computer", lambda: machine)
     assert run(["doctor", *options]) == code
     assert said in capsys.readouterr().err

@@ -69,16 +69,14 @@ def flashed(*arguments: str, ports: Sequence[SerialPort], answers: str = "") -> 
         ([], ("--port", "/dev/ttyAMA0", "--board", "uno"), {"/dev/ttyAMA0", "atmega328p"}),
     ],
 )
-def test_the_board_is_found_by_its_port_or_by_its_robot(
-    avrdude: Path, ports: Sequence[SerialPort], arguments: Sequence[str], used: set[str]
-) -> None:
+def test_the_board_is_found_by_its_port_or_by_its_robot(avrdude, ports, arguments, used):
     done = flashed(*arguments, ports=ports)
     assert done.exception is None, done.output
     assert used <= set(avrdude.read_text().split())
 
 
 @pytest.mark.usefixtures("terminal")
-def test_at_a_terminal_port_and_board_are_asked_for(avrdude: Path) -> None:
+def test_at_a_terminal_port_and_board_are_asked_for(avrdude):
     done = flashed(ports=[UNO, CLONE], answers="2\nmega\n")
     assert done.exception is None, done.output
     assert "1: /dev/ttyACM0 (Arduino Uno)\n2: /dev/ttyUSB0 (USB Serial)" in done.output
@@ -96,17 +94,13 @@ def test_at_a_terminal_port_and_board_are_asked_for(avrdude: Path) -> None:
         ([CLONE], ("--robot", "cubotino-uno", "--board", "mega"), "it has Arduino Uno or Nano"),
     ],
 )
-def test_an_unknown_board_or_port_is_asked_for_and_not_guessed(
-    avrdude: Path, ports: Sequence[SerialPort], arguments: Sequence[str], said: str
-) -> None:
+def test_an_unknown_board_or_port_is_asked_for_and_not_guessed(avrdude, ports, arguments, said):
     done = flashed(*arguments, ports=ports)
     assert done.exit_code and said in " ".join([*done.output.split(), str(done.exception)])
     assert not avrdude.exists()
 
 
-def test_a_pico_in_its_bootloader_is_found_by_its_drive(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_pico_in_its_bootloader_is_found_by_its_drive(monkeypatch, tmp_path):
     drive, image, mounts = (tmp_path / name for name in ("sda1", "cubist.uf2", "mounts"))
     drive.touch()
     image.write_bytes(b"image")
@@ -128,9 +122,7 @@ def test_a_pico_in_its_bootloader_is_found_by_its_drive(
     assert (tmp_path / "mounted/cubist.uf2").read_bytes() == b"image"
 
 
-def test_the_port_of_the_robot_s_profile_comes_before_any_other(
-    avrdude: Path, tmp_path: Path
-) -> None:
+def test_the_port_of_the_robot_s_profile_comes_before_any_other(avrdude, tmp_path):
     text = profile_path("cubotino-uno").read_text()
     text = text.replace("link: {port: auto}", "link: {port: /dev/ttyUSB7}")
     (tmp_path / "mine.yaml").write_text(text)
@@ -139,7 +131,7 @@ def test_the_port_of_the_robot_s_profile_comes_before_any_other(
     assert {"/dev/ttyUSB7", "atmega328p"} <= set(avrdude.read_text().split())
 
 
-def test_a_port_named_by_a_link_is_recognised(avrdude: Path, tmp_path: Path) -> None:
+def test_a_port_named_by_a_link_is_recognised(avrdude, tmp_path):
     port = SerialPort(str(tmp_path / "ttyACM7"), "Arduino Mega 2560", 0x2A03, 0x0042)
     link = tmp_path / "usb-Arduino"
     link.symlink_to(port.device)
@@ -148,9 +140,7 @@ def test_a_port_named_by_a_link_is_recognised(avrdude: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("bare")
-def test_every_missing_package_is_named_at_once_in_a_line_to_paste(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_every_missing_package_is_named_at_once_in_a_line_to_paste(monkeypatch):
     trouble = flashed(ports=[UNO]).exception
     assert isinstance(trouble, FirmwareError)
     assert str(trouble).splitlines()[-1] == "  sudo apt install make gcc-avr avr-libc avrdude"
@@ -163,15 +153,13 @@ def test_every_missing_package_is_named_at_once_in_a_line_to_paste(
 
 @pytest.mark.usefixtures("bare", "terminal")
 @pytest.mark.parametrize("arguments", [(), ("--board", "uno"), ("--robot", "cubotino-uno")])
-def test_missing_packages_are_named_before_any_question(arguments: tuple[str, ...]) -> None:
+def test_missing_packages_are_named_before_any_question(arguments):
     done = flashed(*arguments, ports=[UNO, CLONE], answers="2\nmega\n")
     assert "avrdude not installed" in str(done.exception)
     assert not done.output
 
 
-def test_a_port_that_may_not_be_used_names_the_group(
-    tmp_path: Path, avrdude: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_port_that_may_not_be_used_names_the_group(tmp_path, avrdude, monkeypatch):
     port, access = tmp_path / "tty", os.access
     port.touch()
     # Root may use any.
@@ -181,7 +169,7 @@ def test_a_port_that_may_not_be_used_names_the_group(
     assert not avrdude.exists()
 
 
-def test_all_boards_of_a_robot_are_flashed_at_their_ports_or_one_of_them(avrdude: Path) -> None:
+def test_all_boards_of_a_robot_are_flashed_at_their_ports_or_one_of_them(avrdude):
     one = flashed("--robot", "soltvvo", "--port", SECOND.device, "--json", ports=[CLONE, SECOND])
     assert json.loads(one.output)["port"] == SECOND.device
     done = flashed("--robot", "soltvvo", ports=[CLONE, SECOND])
@@ -192,7 +180,7 @@ def test_all_boards_of_a_robot_are_flashed_at_their_ports_or_one_of_them(avrdude
         assert {port.device, "atmega328p"} <= set(line.split())
 
 
-def test_the_board_that_cannot_be_flashed_is_named(avrdude: Path) -> None:
+def test_the_board_that_cannot_be_flashed_is_named(avrdude):
     avrdude.with_name("avrdude").write_text(
         "#!/bin/sh\ncase $* in *ttyUSB1*) echo no sync >&2; exit 1;; esac\n"
     )
@@ -202,9 +190,7 @@ def test_the_board_that_cannot_be_flashed_is_named(avrdude: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [FIRMWARE_VERSION, "0.0.9"])
-def test_an_old_firmware_is_answered_with_the_command_that_flashes(
-    version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_firmware_is_answered_with_the_command_that_flashes(version, monkeypatch):
     def ask(*_: object) -> Capabilities:
         rates = (9000, 8000, 7000)
         return Capabilities(Board.ATMEGA328P, version, 1, 7, 0, ResetCause(0), 100, 100, *rates)

@@ -30,21 +30,21 @@ def strange(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return places.get(request.param, tmp_path / request.param)
 
 
-def test_only_ordinary_files_are_read(strange: Path) -> None:
+def test_only_ordinary_files_are_read(strange):
     with pytest.raises(BadFile, match="cannot be read") as caught:
         read_file(strange, 1_000)
     assert str(strange) in str(caught.value)
 
 
 @pytest.mark.parametrize(("limit", "told"), [(3 << 10, "3 kB"), (5 << 20, "5 MB")])
-def test_a_limit_is_told_in_kilobytes_or_megabytes(tmp_path: Path, limit: int, told: str) -> None:
+def test_a_limit_is_told_in_kilobytes_or_megabytes(tmp_path, limit, told):
     (tmp_path / "file").touch()
     os.truncate(tmp_path / "file", limit + 1)
     with pytest.raises(BadFile, match=f"larger than the limit of {told}$"):
         read_file(tmp_path / "file", limit)
 
 
-def test_text_is_utf_8_with_or_without_a_mark(tmp_path: Path) -> None:
+def test_text_is_utf_8_with_or_without_a_mark(tmp_path):
     file = tmp_path / "file"
     for start in (b"", b"\xef\xbb\xbf"):
         file.write_bytes(start + "é".encode())
@@ -55,14 +55,14 @@ def test_text_is_utf_8_with_or_without_a_mark(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
-def test_long_lines_are_cut_and_passed_over(tmp_path: Path, end: str) -> None:
+def test_long_lines_are_cut_and_passed_over(tmp_path, end):
     file = tmp_path / "lines"
     file.write_text("ab\nabc\n" + "x" * 10_000 + "\n\n" + "abcd" + end)
     with file.open() as stream:
         assert list(read_lines(stream, 3)) == ["ab", "abc", "xxxx", "", "abcd"]
 
 
-def test_json_values_follow_one_another_within_bounds() -> None:
+def test_json_values_follow_one_another_within_bounds():
     text = ' {"a": [1, 2.5e3]}\n[]3 "x"  '
     assert list(parse_json_values(text, "file")) == [{"a": [1, 2500.0]}, [], 3, "x"]
     assert parse_json("9" * LONGEST_NUMBER, "file") == int("9" * LONGEST_NUMBER)
@@ -85,7 +85,7 @@ def test_json_values_follow_one_another_within_bounds() -> None:
         ("[-Infinity]", "not a JSON number"),
     ],
 )
-def test_what_is_no_sensible_json_is_refused(text: str, said: str) -> None:
+def test_what_is_no_sensible_json_is_refused(text, said):
     with pytest.raises(BadFile, match=said) as caught:
         parse_json(text, "file.json")
     assert str(caught.value).startswith("file.json")
@@ -103,9 +103,7 @@ def test_what_is_no_sensible_json_is_refused(text: str, said: str) -> None:
         "calibration import",
     ],
 )
-def test_commands_refuse_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_commands_refuse_them(tmp_path, capsys, command):
     path = tmp_path / "robot.yaml"
     path.symlink_to("/dev/zero")
     assert run([*command.split(), str(path)]) == 2
@@ -113,7 +111,7 @@ def test_commands_refuse_them(
     assert "robot.yaml: cannot be read: it is a" in said.out + said.err
 
 
-def test_as_many_moves_are_read_as_can_be_performed_at_once() -> None:
+def test_as_many_moves_are_read_as_can_be_performed_at_once():
     assert len(parse_moves("R" * MOST_MOVES)) == MOST_MOVES
     with pytest.raises(BadNotation, match=f"more than {MOST_MOVES:,} moves"):
         parse_moves("R U" * MOST_MOVES)
@@ -121,9 +119,7 @@ def test_as_many_moves_are_read_as_can_be_performed_at_once() -> None:
         parse_moves("9" * 5_000 + "R")
 
 
-def test_an_endless_line_spoils_itself_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_line_spoils_itself_alone(tmp_path, capsys, monkeypatch):
     file = tmp_path / "lines"
     file.write_text("R U " * 1_000_000 + "\nR U\n")
     with file.open() as stream:

@@ -95,7 +95,7 @@ def outcome(words: list[str]) -> tuple[int, str]:
         sys.stdin = before
     for stream in (out, err):
         stream.flush()
-    said = b"".join(stream.buffer.getvalue() for stream in (out, err))  # type: ignore[attr-defined]
+    said = b"".join(stream.buffer.getvalue() for stream in (out, err))
     return code, said.decode("utf-8", "replace")
 
 
@@ -110,7 +110,7 @@ def assert_answered(words: list[str]) -> None:
 
 @pytest.mark.parametrize("count", [250, pytest.param(5_000, marks=pytest.mark.long)])
 @pytest.mark.timeout(1800)
-def test_any_arguments_are_answered(surroundings: Path, count: int) -> None:
+def test_any_arguments_are_answered(surroundings, count):
     assert surroundings.is_dir()
     run_with_examples = settings(max_examples=count, suppress_health_check=FIXTURE)
     run_with_examples(given(command_lines())(assert_answered))()
@@ -128,7 +128,7 @@ def test_any_arguments_are_answered(surroundings: Path, count: int) -> None:
         ["solve", "--algorithm", "heuristic-db", "".join(face * 41**2 for face in "URFDLB")],
     ],
 )
-def test_too_much_is_bad_usage(surroundings: Path, words: list[str]) -> None:
+def test_too_much_is_bad_usage(surroundings, words):
     assert surroundings.is_dir()
     assert outcome(words)[0] == 2
     assert_answered(words)
@@ -163,14 +163,14 @@ def colour_documents(draw: st.DrawFn) -> str:
 
 @settings(max_examples=150, suppress_health_check=FIXTURE)
 @given(colour_documents(), st.booleans())
-def test_any_colours_are_answered(surroundings: Path, text: str, as_json: bool) -> None:
+def test_any_colours_are_answered(surroundings, text, as_json):
     file = surroundings / "scan.json"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     assert_answered(["read", "--colours", str(file), *(["--json"] if as_json else [])])
 
 
 @pytest.mark.parametrize(("name", "command"), EVERY.items())
-def test_every_number_has_bounds(name: str, command: click.Command) -> None:
+def test_every_number_has_bounds(name, command):
     for parameter in command.params:
         kind = parameter.type
         if parameter.name == "count" and getattr(parameter, "count", False):
@@ -193,7 +193,7 @@ def converted(kind: click.ParamType, text: str) -> float | None:
 @example("9" * 5_000)
 @example("1e400")
 @example("0x5")
-def test_only_numbers_between_the_bounds_pass(text: str) -> None:
+def test_only_numbers_between_the_bounds_pass(text):
     try:
         known = float(text) if len(text) < 40 else math.nan
     except ValueError:

@@ -46,16 +46,14 @@ def document(rgb: Any) -> str:
     return json.dumps({"size": 3, "rgb": rgb.tolist()}, indent=1)
 
 
-def test_colours_of_several_cubes_in_one_file(ask: Ask) -> None:
+def test_colours_of_several_cubes_in_one_file(ask):
     cubes = [scan(seed) for seed in (1, 2)]
     code, found, _ = ask(text="\n".join(document(rgb) for _, rgb in cubes))
     assert (code, [answer["facelets"] for answer in found]) == (0, [cube for cube, _ in cubes])
     assert list(found[0]) == ["facelets", "confident", "margin", "doubtful", "read_s"]
 
 
-def test_what_was_put_right_is_told(
-    ask: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_put_right_is_told(ask, tmp_path, capsys):
     facelets, rgb = scan(3)
     faces = rgb.reshape(6, 9, 3)
     faces[2] = np.rot90(faces[2].reshape(3, 3, 3), -1).reshape(9, 3)
@@ -66,14 +64,14 @@ def test_what_was_put_right_is_told(
     assert capsys.readouterr() == (facelets + "\n", told + "\n")
 
 
-def test_a_scan_that_is_no_cube_is_refused_with_exit_code_1(ask: Ask) -> None:
+def test_a_scan_that_is_no_cube_is_refused_with_exit_code_1(ask):
     _, rgb = scan(4)
     rgb[9:18] = rgb[0:9]
     code, (answer,), _ = ask(text=document(rgb))
     assert (code, answer["error"], bool(answer["reason"])) == (1, "unreadable", True)
 
 
-def test_photographs_are_read_and_explained_or_refused(ask: Ask, tmp_path: Path) -> None:
+def test_photographs_are_read_and_explained_or_refused(ask, tmp_path):
     assert ask("--faces", str(tmp_path / "none"))[0] == 2
     for face in "URFDLB":
         (tmp_path / f"{face}.png").write_bytes(b"not a picture")
@@ -107,13 +105,13 @@ def test_photographs_are_read_and_explained_or_refused(ask: Ask, tmp_path: Path)
         ("[" * 100_000, "nested more than"),
     ],
 )
-def test_a_file_of_colours_that_is_wrong_is_bad_usage(ask: Ask, text: str, said: str) -> None:
+def test_a_file_of_colours_that_is_wrong_is_bad_usage(ask, text, said):
     code, _, err = ask(text=text)
     assert code == 2
     assert said in err and "internal error" not in err and len(err) < 300
 
 
-def test_options_that_contradict_each_other_or_the_file_are_bad_usage(ask: Ask) -> None:
+def test_options_that_contradict_each_other_or_the_file_are_bad_usage(ask):
     assert ask()[0] == ask("--faces", ".", "--colours", "-")[0] == 2
     assert ask("--corners", "a.png", "b.png", "--faces", ".")[0] == 2
     assert ask("--corners", "a.png", "b.png", "--size", "6")[0] == 2
@@ -133,9 +131,7 @@ def corners(tmp_path: Path) -> Callable[[RenderedCorners], list[str]]:
     return save
 
 
-def test_two_photographs_of_corners(
-    ask: Ask, corners: Callable[[RenderedCorners], list[str]], tmp_path: Path
-) -> None:
+def test_two_photographs_of_corners(ask, corners, tmp_path):
     cube = render_corners(3, 3)
     code, (found,), _ = ask(*corners(cube), "--explain", str(tmp_path / "out.png"))
     assert (code, found["confident"]) == (0, True)
@@ -145,9 +141,7 @@ def test_two_photographs_of_corners(
     assert cv2.imread(str(tmp_path / "out.png")) is not None
 
 
-def test_photographs_of_corners_that_share_a_face_are_refused(
-    corners: Callable[[RenderedCorners], list[str]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_photographs_of_corners_that_share_a_face_are_refused(corners, capsys):
     cube = render_corners(4, 3, towards=("URF", "DFR"))
     assert run(["read", *corners(cube)]) == 1
     said = capsys.readouterr().err

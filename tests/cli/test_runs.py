@@ -47,7 +47,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return asked
 
 
-def test_every_cycle_is_a_scramble_and_a_solve(ask: Ask) -> None:
+def test_every_cycle_is_a_scramble_and_a_solve(ask):
     code, lines, client, watched = ask("done solved done solved", "--cycles", "2")
     assert code == ExitCode.DONE
     assert client.kinds == ["scramble", "solve"] * 2
@@ -61,14 +61,14 @@ def test_every_cycle_is_a_scramble_and_a_solve(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(("outcomes", "jobs"), [("done jammed", 2), ("jammed", 1)])
-def test_the_first_failure_ends_it(ask: Ask, outcomes: str, jobs: int) -> None:
+def test_the_first_failure_ends_it(ask, outcomes, jobs):
     code, lines, client, _ = ask(outcomes, "--cycles", "3")
     assert (code, len(client.kinds)) == (ExitCode.FAILED, jobs)
     told = f"1/3  run {jobs:06} jammed after {10 + jobs}.0 s: it jammed"
     assert lines == [told, "solved 0 of 1"]
 
 
-def test_failures_may_be_counted_only(ask: Ask) -> None:
+def test_failures_may_be_counted_only(ask):
     outcomes = "done jammed done solved done solved done solved"
     code, lines, *_ = ask(outcomes, "--cycles", "4", "--keep-going", "--json")
     assert code == ExitCode.FAILED
@@ -81,14 +81,14 @@ def test_failures_may_be_counted_only(ask: Ask) -> None:
     assert last == {"cycles": 4, "solved": 3, **times, "mean_turn_s": 3.0}
 
 
-def test_ctrl_c_stops_the_robot_and_tells_what_there_was(ask: Ask) -> None:
+def test_ctrl_c_stops_the_robot_and_tells_what_there_was(ask):
     code, lines, client, _ = ask("done solved done solved", "--cycles", "2", end="3")
     assert (code, [path for _, path, _ in client.asked]) == (ExitCode.STOPPED, ["/stop"])
     assert lines[-1] == "solved 1 of 1: mean 12.0 s, best 12.0 s, worst 12.0 s"
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_only_a_success_is_said_to_take_its_time(outcome: Outcome) -> None:
+def test_only_a_success_is_said_to_take_its_time(outcome):
     """A fault comes after some seconds: it does not take them."""
     told = ending_text(str(outcome), 4.7)
     assert (" in " in told, " after " in told) == (is_success(outcome), not is_success(outcome))
@@ -122,9 +122,7 @@ DARK = "no cube is in view"
         ),
     ],
 )
-def test_an_ended_run_is_told_once_with_troubles_remedy_and_moves(
-    more: dict[str, Any], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_ended_run_is_told_once_with_troubles_remedy_and_moves(more, told, capsys):
     tell(run_json(7, duration_s=61.26, **{"outcome": "solved"} | more))
     assert capsys.readouterr().out == told
 
@@ -148,7 +146,7 @@ def lines(capfd: pytest.CaptureFixture[str], *words: str) -> list[str]:
     return [line.rstrip() for line in capfd.readouterr().out.splitlines()]
 
 
-def test_runs_are_listed_newest_first(store: RunStore, capfd: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_listed_newest_first(store, capfd):
     assert lines(capfd, "runs") == ["no runs yet"]
     keep(store, outcome=Outcome.SOLVED, moves="R U2", duration_s=12.34)
     keep(store)
@@ -159,7 +157,7 @@ def test_runs_are_listed_newest_first(store: RunStore, capfd: pytest.CaptureFixt
     assert len(lines(capfd, "runs", "--count", "1")) == 2
 
 
-def test_a_run_shows_how_it_went(store: RunStore, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_shows_how_it_went(store, capfd):
     """Times are in seconds by the robot's clock, and its stages come in the order of a solve."""
     fault = FaultRecord(code="jammed", cause="the lid is jammed", remedy="free it")
     keep(
@@ -209,11 +207,11 @@ def performed(op: str, **fields: Any) -> dict[str, Any]:
         (performed("lid", arm="lid", to="open"), "lid open"),
     ],
 )
-def test_an_operation_in_words(operation: dict[str, Any], told: str) -> None:
+def test_an_operation_in_words(operation, told):
     assert describe(operation) == told
 
 
-def test_operations_are_shown_under_the_moves_that_they_perform() -> None:
+def test_operations_are_shown_under_the_moves_that_they_perform():
     flip = performed("rotate", axis="x", quarter_turns=1)  # U goes to B, F to U, D to F, B to D
     turn = performed("turn", site="D", quarter_turns=1)
     back = performed("turn", site="D", quarter_turns=-1)
@@ -259,17 +257,13 @@ PLAN = ANSWER | {
         (PLAN | {"lower_bound_us": 0}, ["0.75 s on cubotino"]),
     ],
 )
-def test_an_answer_names_moves_length_and_proof(
-    answer: dict[str, Any], told: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_answer_names_moves_length_and_proof(answer, told, capfd):
     print_answer(answer)
     out = capfd.readouterr().out
     assert all(text in out for text in told), out
 
 
-def test_runs_are_exported_and_counted_without_a_daemon(
-    store: RunStore, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_are_exported_and_counted_without_a_daemon(store, tmp_path, capfd):
     for seconds in (4.0, 2.0, 3.0):
         keep(store, outcome=Outcome.SOLVED, duration_s=seconds)
     (store.directory / "000002" / "run.json").write_text("no record")
@@ -281,9 +275,7 @@ def test_runs_are_exported_and_counted_without_a_daemon(
     assert run(["runs", "export", str(file)]) == 2
 
 
-def test_pictures_of_one_run_are_exported(
-    store: RunStore, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_pictures_of_one_run_are_exported(store, tmp_path, capfd):
     file = tmp_path / "picture"
     for wanted in ("--collage", "--time-lapse"):
         assert run(["runs", "export", wanted, str(file)]) == ExitCode.USAGE

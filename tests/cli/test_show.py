@@ -37,7 +37,7 @@ def play(
     return played
 
 
-def test_rounds_are_played_step_by_step(play: Play) -> None:
+def test_rounds_are_played_step_by_step(play):
     code, answers, client = play("done done solved " * 2, PROGRAMME, "--rounds", "2")
     assert code == ExitCode.DONE
     assert client.kinds == ["scramble", "solve", "solve"] * 2
@@ -46,9 +46,7 @@ def test_rounds_are_played_step_by_step(play: Play) -> None:
     assert answers[-1] == {"rounds": 2}
 
 
-def test_centres_are_followed_through_a_programme(
-    play: Play, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_centres_are_followed_through_a_programme(play, monkeypatch):
     ended = EndedJobs.run
 
     def run_with_moves(client: EndedJobs, run_id: str) -> Any:
@@ -64,9 +62,7 @@ def test_centres_are_followed_through_a_programme(
 @pytest.mark.parametrize(
     ("outcome", "code"), [("stopped", ExitCode.STOPPED), ("jammed", ExitCode.FAILED)]
 )
-def test_without_rounds_it_goes_on_until_a_job_ends_otherwise(
-    play: Play, outcome: str, code: ExitCode
-) -> None:
+def test_without_rounds_it_goes_on_until_a_job_ends_otherwise(play, outcome, code):
     ended, answers, client = play(f"done done solved done {outcome}")
     assert (ended, len(client.kinds), answers[-1]) == (code, 5, {"rounds": 1})
 
@@ -82,9 +78,7 @@ def test_without_rounds_it_goes_on_until_a_job_ends_otherwise(
         ),
     ],
 )
-def test_what_happens_while_it_waits_ends_the_programme(
-    play: Play, now: dict[str, Any], code: ExitCode, error: str
-) -> None:
+def test_what_happens_while_it_waits_ends_the_programme(play, now, code, error):
     ended, answers, client = play("done", "steps: [scramble, wait: 60]", **now)
     assert (ended, len(client.kinds)) == (code, 1)
     assert answers[-2] == {"rounds": 0} and answers[-1]["error"] == error
@@ -111,7 +105,7 @@ def test_what_happens_while_it_waits_ends_the_programme(
         ("centres: upright\nsteps:\n- solve\n- pattern: cross", "show.yaml:4"),
     ],
 )
-def test_a_bad_programme_is_refused_before_anything_moves(play: Play, text: str, said: str) -> None:
+def test_a_bad_programme_is_refused_before_anything_moves(play, text, said):
     code, answers, client = play("", text)
     assert (code, client.kinds) == (ExitCode.USAGE, [])
     assert said in answers[-1]["reason"]

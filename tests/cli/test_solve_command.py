@@ -41,7 +41,7 @@ def ask(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> A
     return call
 
 
-def test_an_answer_has_the_promised_keys_and_solves(ask: Ask) -> None:
+def test_an_answer_has_the_promised_keys_and_solves(ask):
     code, (answer,), err = ask("--scramble", "R U2 F' L D", "--time-limit", "0.1")
     assert (code, err) == (0, "")
     promised = "state, algorithm, metric, moves, length, optimal, lower_bound, search_s, cpu_s"
@@ -52,12 +52,7 @@ def test_an_answer_has_the_promised_keys_and_solves(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("robot", [(), ("--robot", "cubotino")])
-def test_a_search_cut_by_the_clock_is_told(
-    ask: Ask,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    robot: tuple[str, ...],
-) -> None:
+def test_a_search_cut_by_the_clock_is_told(ask, capfd, monkeypatch, robot):
     cuts = count()
     wanted = ("--scramble", "R U2 F'", "--time-limit", "0.1", *robot)
     for now, is_cut in ((lambda: next(cuts), True), (lambda: 7, False)):
@@ -68,7 +63,7 @@ def test_a_search_cut_by_the_clock_is_told(
         assert ("ended by the clock" in capfd.readouterr().err) is is_cut
 
 
-def test_a_robot_s_plan_has_the_promised_keys(ask: Ask) -> None:
+def test_a_robot_s_plan_has_the_promised_keys(ask):
     code, (answer,), _ = ask("--scramble", "R U F", "--robot", "cubotino", "--time-limit", "0.2")
     assert code == 0
     operations = answer["operations"]
@@ -83,7 +78,7 @@ def test_a_robot_s_plan_has_the_promised_keys(ask: Ask) -> None:
     assert {operation["op"] for operation in operations} >= {"turn", "rotate", "lid"}
 
 
-def test_a_stream_of_states_is_one_process(ask: Ask) -> None:
+def test_a_stream_of_states_is_one_process(ask):
     code, answers, _ = ask("--scramble", "-", stdin="R\nR U\n\nR U F")
     assert code == 0
     assert [answer["length"] for answer in answers] == [1, 2, 3]
@@ -92,7 +87,7 @@ def test_a_stream_of_states_is_one_process(ask: Ask) -> None:
     assert ask(names)[1][0]["state"] == SOLVED
 
 
-def test_a_refused_state_is_named_and_the_others_go_on(ask: Ask) -> None:
+def test_a_refused_state_is_named_and_the_others_go_on(ask):
     code, (flipped, mirrored, solved), err = ask("-", stdin=f"{FLIPPED}\n{MIRRORED}\n{SOLVED}\n")
     assert (code, err) == (1, "")
     assert (flipped["state"], flipped["error"]) == (FLIPPED, "illegal-cube")
@@ -101,9 +96,7 @@ def test_a_refused_state_is_named_and_the_others_go_on(ask: Ask) -> None:
     assert (solved["moves"], solved["length"]) == ("", 0)
 
 
-def test_a_bad_line_is_named(
-    ask: Ask, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_line_is_named(ask, capfd, monkeypatch):
     lines = f"{SOLVED}\n\n{FLIPPED}\nthis is none\n"
     _, (_, flipped, none), _ = ask("-", stdin=lines)
     assert (flipped["line"], none["line"]) == (3, 4)
@@ -114,7 +107,7 @@ def test_a_bad_line_is_named(
 
 
 @pytest.mark.parametrize("size", [1, 2, 8])
-def test_any_size_by_database(ask: Ask, size: int) -> None:
+def test_any_size_by_database(ask, size):
     code, (answer,), _ = ask("--size", str(size), *DATABASE, "--scramble", "R")
     assert code == 0
     assert answer["length"] == min(1, size - 1)  # a 1x1x1 is only held otherwise
@@ -122,7 +115,7 @@ def test_any_size_by_database(ask: Ask, size: int) -> None:
     assert (code, again["moves"]) == (0, answer["moves"])
 
 
-def test_a_goal_and_the_centres_are_told(ask: Ask) -> None:
+def test_a_goal_and_the_centres_are_told(ask):
     arguments = ("--scramble", "R U", "--to", "R U2", "--time-limit", "0.1")
     code, (answer,), _ = ask(*arguments)
     assert (code, answer["to"], answer["moves"]) == (0, "R U2", "U")
@@ -138,7 +131,7 @@ def test_a_goal_and_the_centres_are_told(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("size", [4, pytest.param(9, marks=pytest.mark.long)])
-def test_large_cubes_are_solved_by_reduction(ask: Ask, size: int) -> None:
+def test_large_cubes_are_solved_by_reduction(ask, size):
     limit = ("--time-limit", "0.05")
     scramble = "R Uw 2F 3Rw2 x D' Bw L2 U Rw F2 Dw B' L Uw2 R F' Lw D"
     code, (answer,), _ = ask("--size", str(size), "--scramble", scramble, *limit)
@@ -151,9 +144,7 @@ def test_large_cubes_are_solved_by_reduction(ask: Ask, size: int) -> None:
     assert StickerCube(small["state"], size).apply(small["moves"]).is_solved
 
 
-def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(ask, monkeypatch):
     monkeypatch.setitem(LIMIT_S, "heuristic-db", 0.05)
     scramble = "R Uw F2 2R B L' Rw U2 Bw F' R Dw"
     code, (answer,), _ = ask("--size", "4", *DATABASE, "--scramble", scramble)
@@ -188,25 +179,21 @@ def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(
         (("--colour",), "--colour"),
     ],
 )
-def test_bad_usage_is_exit_code_2_with_one_object(
-    ask: Ask, arguments: tuple[str, ...], said: str
-) -> None:
+def test_bad_usage_is_exit_code_2_with_one_object(ask, arguments, said):
     code, answers, err = ask(*arguments, stdin="\n \n")
     assert (code, len(answers)) == (2, 1)
     assert answers[0]["error"] and said in answers[0]["reason"]
     assert said in err and "Traceback" not in err
 
 
-def test_without_json_people_get_text(capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_json_people_get_text(capfd):
     assert run(["solve", "--scramble", "R U"]) == 0
     assert capfd.readouterr().out.startswith("U' R'\n")
     assert run(["solve", FLIPPED]) == 1
     assert "edge UR is flipped" in capfd.readouterr().err
 
 
-def test_an_internal_error_is_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_internal_error_is_no_traceback(monkeypatch, capfd):
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oops")
 
@@ -243,9 +230,7 @@ sys.exit(code)
         ),
     ],
 )
-def test_of_its_tables_only_those_in_use_are_resident(
-    size: int, limit_s: float, threads: int
-) -> None:
+def test_of_its_tables_only_those_in_use_are_resident(size, limit_s, threads):
     phased.load(size, Request())  # to make tables takes more
     state = random_cube(size, np.random.default_rng(size)).facelets()
     limits = ["--time-limit", str(limit_s), "--threads", str(threads)]

@@ -66,12 +66,8 @@ IN_STEPS = [
     ],
 )
 def test_a_line_on_a_terminal_is_wiped_and_a_pipe_sees_only_what_takes_long(
-    stream: io.StringIO,
-    every_s: float,
-    reports: list[Progress],
-    shown: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    stream, every_s, reports, shown, monkeypatch
+):
     monkeypatch.setenv("COLUMNS", "60")
     now = [0.0]
     with ProgressLine(stream, lambda: now[0]) as line:
@@ -116,7 +112,7 @@ def what(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"making the pruning tables of two-phase in axial (2 MB) in {tmp_path}"
 
 
-def test_a_terminal_shows_a_bar(what: str) -> None:
+def test_a_terminal_shows_a_bar(what):
     terminal, ours = pty.openpty()
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
     with subprocess.Popen(COMMAND, stderr=ours, **quiet), os.fdopen(terminal, "rb", 0) as screen:
@@ -135,7 +131,7 @@ def test_a_terminal_shows_a_bar(what: str) -> None:
     assert "This is no search." in text.rsplit("\x1b[K", 1)[-1]  # where the bar was
 
 
-def test_plain_lines_elsewhere(what: str) -> None:
+def test_plain_lines_elsewhere(what):
     done = subprocess.run([*COMMAND, "--json"], capture_output=True, text=True, check=False)
     first, last = done.stderr.splitlines()[:2]
     assert first.startswith(f"{what}, about ")

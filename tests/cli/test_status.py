@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,14 +45,7 @@ def shown(now: dict[str, Any], view: dict[str, Any], width: int = 80) -> list[st
         ("ja", "読み取り中", "U 面を見ています (1/6)", "リミットスイッチに届きませんでした (ふた)"),
     ],
 )
-def test_status_and_its_screen(
-    language: str,
-    state: str,
-    step: str,
-    cause: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_status_and_its_screen(language, state, step, cause, monkeypatch, capsys):
     monkeypatch.setenv("CUBIST_LANGUAGE", language)
     look = JobStep.of("look", faces="U", seen=1, count=6)
     fault = FaultRecord.of(RobotError("home-missing", detail="lid")).model_dump()
@@ -69,9 +61,7 @@ def test_status_and_its_screen(
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
-def test_a_status_is_of_one_language(
-    language: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_status_is_of_one_language(language, monkeypatch, capsys):
     monkeypatch.setenv("CUBIST_LANGUAGE", language)
     job = job_json("...", step_code="home", progress=0.6, remaining_s=3.0)
     last = run_json(11, "slipped", duration_s=4.7)
@@ -112,9 +102,7 @@ def test_a_status_is_of_one_language(
         ),
     ],
 )
-def test_a_status_names_job_fault_drift_and_last_run(
-    more: dict[str, Any], told: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_status_names_job_fault_drift_and_last_run(more, told, capfd):
     tell_status(status_json() | more)
     out = capfd.readouterr().out
     assert all(text in out for text in told), out
@@ -124,9 +112,7 @@ def test_a_status_names_job_fault_drift_and_last_run(
     ("degrees", "corrected", "lines"),
     [(-0.02, 0.0, 0), (0.04, -0.04, 0), (0.06, 0.0, 1), (-1.2, 0.0, 1), (0.0, 0.5, 1)],
 )
-def test_a_robot_that_has_not_moved_is_not_said_to(
-    degrees: float, corrected: float, lines: int
-) -> None:
+def test_a_robot_that_has_not_moved_is_not_said_to(degrees, corrected, lines):
     drift = [STILL | {"degrees": degrees, "corrected_degrees": corrected}]
     told = drift_lines(status_json(drift=drift))
     assert len(told) == lines and not any("0.0 " in line.split("(")[0] for line in told if degrees)
@@ -141,13 +127,7 @@ def test_a_robot_that_has_not_moved_is_not_said_to(
         (["runs", "show", "1"], ""),
     ],
 )
-def test_no_daemon_is_followed_by_what_to_do(
-    command: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_no_daemon_is_followed_by_what_to_do(command, said, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setenv("CUBIST_STATE_DIR", str(tmp_path))
     assert run(command)
@@ -156,9 +136,7 @@ def test_no_daemon_is_followed_by_what_to_do(
     assert "systemctl start cubistd" in how_to_start_the_daemon([tmp_path])
 
 
-def test_an_address_that_no_phone_can_open_is_not_drawn_for_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_address_that_no_phone_can_open_is_not_drawn_for_one(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
     page = {"urls": ["http://127.0.0.1:8421/#token"], "process": os.getpid(), "local": True}
     (tmp_path / "web.json").write_text(json.dumps(page))
@@ -170,7 +148,7 @@ def test_an_address_that_no_phone_can_open_is_not_drawn_for_one(
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 @pytest.mark.parametrize("size", [2, 3, 5, 7])
-def test_every_cube_fits_an_ordinary_terminal(size: int, width: int) -> None:
+def test_every_cube_fits_an_ordinary_terminal(size, width):
     cube = cube_json(StickerCube.solved(size))
     lines = shown(status_json(simulated=True), live_json(cube=cube), width)
     if size <= 3 or width >= 80:
@@ -180,7 +158,7 @@ def test_every_cube_fits_an_ordinary_terminal(size: int, width: int) -> None:
 
 
 @pytest.mark.parametrize("profile", ["cubotino", "six-motor"])
-def test_the_drawn_cube_follows_the_motion_until_it_is_solved(profile: str) -> None:
+def test_the_drawn_cube_follows_the_motion_until_it_is_solved(profile):
     """Whatever the robot: each move is struck off when its last turn has ended."""
     counts = []
     for at in (0.0, 0.5, 1.0):
@@ -203,7 +181,7 @@ words = st.lists(
 
 
 @given(size=st.integers(4, 7), moves=words)
-def test_moves_carry_the_stickers_along(size: int, moves: list[str]) -> None:
+def test_moves_carry_the_stickers_along(size, moves):
     """As on the model of stickers."""
     start = StickerCube.solved(size).apply("R U 2F L'")
     drawn = sticker_colours(cube_json(start), moves)
@@ -211,7 +189,7 @@ def test_moves_carry_the_stickers_along(size: int, moves: list[str]) -> None:
     assert drawn == [FACE_COLOURS[letter] for letter in turned.letters]
 
 
-def test_measured_colours_come_before_usual_ones() -> None:
+def test_measured_colours_come_before_usual_ones():
     seen: list[str | None] = [None] * 24
     seen[3] = "#123456"
     view = {"size": 2, "facelets": "?" * 24, "seen": seen, "palette": {}}

@@ -40,7 +40,7 @@ def handled(number: signal.Signals, ignored: bool) -> Iterator[None]:
         signal.signal(number, before)
 
 
-def test_an_interrupt_waits_for_the_search_it_cancels() -> None:
+def test_an_interrupt_waits_for_the_search_it_cancels():
     ended = []
 
     def search(flag: CancelFlag) -> None:
@@ -56,7 +56,7 @@ def test_an_interrupt_waits_for_the_search_it_cancels() -> None:
 
 
 @IGNORED
-def test_a_termination_is_an_interrupt_and_what_nohup_ignores_stays_ignored(ignored: bool) -> None:
+def test_a_termination_is_an_interrupt_and_what_nohup_ignores_stays_ignored(ignored):
     with handled(signal.SIGINT, ignored), handled(signal.SIGHUP, ignored=True):
         with interrupted_by(signal.SIGHUP):
             signal.raise_signal(signal.SIGHUP)
@@ -64,7 +64,7 @@ def test_a_termination_is_an_interrupt_and_what_nohup_ignores_stays_ignored(igno
             signal.raise_signal(signal.SIGTERM)
 
 
-def test_only_the_first_interrupt_counts_until_patience_is_over() -> None:
+def test_only_the_first_interrupt_counts_until_patience_is_over():
     now = [100.0]
     interrupts = Interrupts(lambda: now[0])
     counted = []
@@ -74,7 +74,7 @@ def test_only_the_first_interrupt_counts_until_patience_is_over() -> None:
     assert counted == [True, False, False, True, False]
 
 
-def test_interrupts_do_not_disturb_how_a_command_ends() -> None:
+def test_interrupts_do_not_disturb_how_a_command_ends():
     ended = []
     with handled(signal.SIGINT, ignored=False):
         with pytest.raises(KeyboardInterrupt), ending_once():
@@ -88,7 +88,7 @@ def test_interrupts_do_not_disturb_how_a_command_ends() -> None:
 
 
 @IGNORED
-def test_interrupts_end_what_is_awaited_once_and_in_order(ignored: bool) -> None:
+def test_interrupts_end_what_is_awaited_once_and_in_order(ignored):
     ended = []
 
     async def work() -> str:
@@ -114,9 +114,7 @@ def test_interrupts_end_what_is_awaited_once_and_in_order(ignored: bool) -> None
 @pytest.mark.parametrize(
     "options", [("--target", "1"), ("--robot", "cubotino"), ("--algorithm", "optimal")]
 )
-def test_a_search_that_is_interrupted_again_and_again_says_so_once(
-    options: tuple[str, ...],
-) -> None:
+def test_a_search_that_is_interrupted_again_and_again_says_so_once(options):
     command = [*CUBIST, "solve", "-", "--json", "--time-limit", "600", *options]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:
@@ -133,7 +131,7 @@ def test_a_search_that_is_interrupted_again_and_again_says_so_once(
 
 
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii"])
-def test_undecodable_bytes_spoil_only_their_line(encoding: str) -> None:
+def test_undecodable_bytes_spoil_only_their_line(encoding):
     """A mark of the byte order at the start is no facelet."""
     line = TURNED.encode() + b"\n"
     done = subprocess.run(
@@ -158,7 +156,7 @@ def test_undecodable_bytes_spoil_only_their_line(encoding: str) -> None:
         ("--scramble - < <(yes R U | head -2000) | head -1", 0, ""),
     ],
 )
-def test_closed_full_and_abandoned_streams(redirection: str, code: int, said: str) -> None:
+def test_closed_full_and_abandoned_streams(redirection, code, said):
     state = "" if "--scramble" in redirection else "-"
     script = f'"$0" -m robot.cli.main solve {state} --json {redirection}'
     command = ["bash", "-o", "pipefail", "-c", script, sys.executable]
@@ -172,13 +170,7 @@ def test_closed_full_and_abandoned_streams(redirection: str, code: int, said: st
     ("refusal", "is_simulated"),
     [(PermissionError, False), (ConnectionRefusedError, True), (None, False)],
 )
-def test_a_real_robot_comes_before_a_simulated_one(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    refusal: type[OSError] | None,
-    *,
-    is_simulated: bool,
-) -> None:
+def test_a_real_robot_comes_before_a_simulated_one(monkeypatch, tmp_path, refusal, *, is_simulated):
     """Also one whose daemon we may not talk to: nobody is to believe that they play."""
 
     def connect(_: object, address: object) -> None:
@@ -206,8 +198,6 @@ def test_a_real_robot_comes_before_a_simulated_one(
         ("doctor --robot nobody's", "bad-profile"),
     ],
 )
-def test_with_json_every_end_is_an_object(
-    arguments: str, error: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_with_json_every_end_is_an_object(arguments, error, capfd):
     assert run([*arguments.split(), "--json"]) in {2, 3}
     assert [json.loads(line)["error"] for line in capfd.readouterr().out.splitlines()] == [error]

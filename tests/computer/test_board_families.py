@@ -66,14 +66,12 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> Programs:
     return found
 
 
-def test_an_unknown_target_is_an_error_that_names_those_there_are() -> None:
+def test_an_unknown_target_is_an_error_that_names_those_there_are():
     with pytest.raises(InvalidRequest, match="there is no 'z80'; there is atmega328p"):
         family_of("z80")
 
 
-def test_a_firmware_is_built_in_its_folder(
-    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_firmware_is_built_in_its_folder(programs, tmp_path, monkeypatch):
     folder = tmp_path / "new" / "build"
     monkeypatch.setattr(board_family, "build_folder", lambda _: folder)
     found = build("mega")
@@ -93,7 +91,7 @@ def test_a_firmware_is_built_in_its_folder(
         build("uno")
 
 
-def test_avrdude_puts_a_firmware_on_the_board(programs: Programs, tmp_path: Path) -> None:
+def test_avrdude_puts_a_firmware_on_the_board(programs, tmp_path):
     firmware = BuiltFirmware(firmware_boards()["uno"], tmp_path, tmp_path / "a.hex", 1, 2)
     AVR.flash(firmware, "/dev/none")
     flash = f"flash:w:{tmp_path}/a.hex:i"
@@ -110,7 +108,7 @@ def test_avrdude_puts_a_firmware_on_the_board(programs: Programs, tmp_path: Path
             AVR.flash(firmware, "/dev/none")
 
 
-def test_an_image_for_the_pico_is_what_its_rom_accepts() -> None:
+def test_an_image_for_the_pico_is_what_its_rom_accepts():
     assert boot_checksum(b"123456789") == 0x0376E6E7
     program = random.Random(1).randbytes(1_000)
     flash = with_checksum(program)
@@ -126,9 +124,7 @@ def test_an_image_for_the_pico_is_what_its_rom_accepts() -> None:
         assert (len(block), block[-4:]) == (512, struct.pack("<I", 0x0AB16F30))
 
 
-def test_an_image_is_copied_to_the_drive_of_a_pico(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_image_is_copied_to_the_drive_of_a_pico(tmp_path, monkeypatch):
     drive, image, mounted = tmp_path / "sda1", tmp_path / "cubist.uf2", tmp_path / "a b"
     image.write_bytes(b"image")
     mounted.mkdir()
@@ -155,7 +151,7 @@ def test_an_image_is_copied_to_the_drive_of_a_pico(
         family.flash(firmware, str(drive))
 
 
-def test_nothing_is_copied_while_several_boards_wait(tmp_path: Path) -> None:
+def test_nothing_is_copied_while_several_boards_wait(tmp_path):
     """Two drives have the same label; a board at a port may not be the one that waits."""
     drive = tmp_path / "sda1"
     drive.touch()
@@ -177,9 +173,7 @@ def pico_running(version: str) -> Capabilities:
     return Capabilities(Board.RP2040, version, 1, 7, 0, ResetCause(0), 100, 100, *rates)
 
 
-def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(tmp_path, monkeypatch):
     drive, image, port = tmp_path / "sda1", tmp_path / "cubist.uf2", tmp_path / "ttyACM0"
     image.write_bytes(b"image")
     (tmp_path / "mounted").mkdir()
@@ -213,7 +207,7 @@ def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(
         family.flash(firmware, str(port))
 
 
-def test_a_missing_header_is_a_missing_package(programs: Programs) -> None:
+def test_a_missing_header_is_a_missing_package(programs):
     assert missing(AVR.build_packages) == []
     programs.codes = {"avr-gcc": 1}
     assert missing(AVR.build_packages) == ["avr-libc"]
@@ -223,10 +217,10 @@ def test_a_missing_header_is_a_missing_package(programs: Programs) -> None:
     ("name", "board"),
     [("cubotino-uno", "uno"), ("mindcuber", "uno"), ("crane", "mega"), ("six-motor", "mega")],
 )
-def test_a_robot_s_board_has_all_its_pins(name: str, board: str) -> None:
+def test_a_robot_s_board_has_all_its_pins(name, board):
     assert board_for(load_profile(name)).name == board
 
 
-def test_the_udev_rule_is_up_to_date() -> None:
+def test_the_udev_rule_is_up_to_date():
     text = "run python -m robot.computer.serial_ports > systemd/70-cubist.rules"
     assert RULES.read_text(encoding="utf-8") == udev_rules(), text

@@ -90,8 +90,8 @@ def fixed(folder: Path, name: str, data: bytes, model: str) -> BootChange:
 
 @given(FILES, st.sampled_from(SHIPPED), st.sampled_from(MODELS))
 def test_a_second_fix_changes_nothing_and_undoing_restores_every_byte(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str, model: str
-) -> None:
+    tmp_path_factory, data, name, model
+):
     folder = tmp_path_factory.getbasetemp()
     once = fixed(folder, name, data, model)
     assert list(needs(PROFILES[name], once.after, model)) == list(once.left)
@@ -102,7 +102,7 @@ def test_a_second_fix_changes_nothing_and_undoing_restores_every_byte(
 
 
 @given(FILES, FILES)
-def test_what_is_written_below_our_lines_later_stays(data: bytes, later: bytes) -> None:
+def test_what_is_written_below_our_lines_later_stays(data, later):
     theirs = remove_lines(data)
     left = remove_lines(add_lines(theirs, [SOUND_OFF]) + remove_lines(later))
     assert left.startswith(theirs) or BEGIN in theirs + later
@@ -111,14 +111,14 @@ def test_what_is_written_below_our_lines_later_stays(data: bytes, later: bytes) 
 
 @given(FILES, st.sampled_from(SHIPPED), st.sampled_from(SHIPPED))
 def test_another_robot_s_lines_replace_those_of_the_one_before(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, first: str, second: str
-) -> None:
+    tmp_path_factory, data, first, second
+):
     folder = tmp_path_factory.getbasetemp()
     after = fixed(folder, second, fixed(folder, first, data, ZERO).after, ZERO).after
     assert after == fixed(folder, second, remove_lines(data), ZERO).after
 
 
-def test_monitor_sound_is_not_what_is_switched_off() -> None:
+def test_monitor_sound_is_not_what_is_switched_off():
     """Below vc4-kms-v3d, `audio` is that overlay's: it is HDMI that would be silent."""
     assert lacking("cubotino", AS_SHIPPED + SOUND_OFF.encode()) == [SOUND_OFF, SERVOS]
     after = add_lines(AS_SHIPPED, [SOUND_OFF, SERVOS])
@@ -146,25 +146,25 @@ def test_monitor_sound_is_not_what_is_switched_off() -> None:
         ("[none]", ZERO, False),
     ],
 )
-def test_only_what_is_for_this_model_counts(above: str, model: str, found: bool) -> None:
+def test_only_what_is_for_this_model_counts(above, model, found):
     assert (lacking("cubotino", f"{above}\n{SERVOS}\n".encode(), model) == []) is found
 
 
-def test_lines_move_below_those_that_undo_them(tmp_path: Path) -> None:
+def test_lines_move_below_those_that_undo_them(tmp_path):
     after = add_lines(b"a=1\n", [SOUND_OFF, SERVOS]) + b"dtoverlay=\ndtparam=audio=on\n"
     change = fixed(tmp_path, "cubotino", after, ZERO)
     assert lacking("cubotino", after) and not lacking("cubotino", change.after)
     assert remove_lines(change.after) == b"a=1\ndtoverlay=\ndtparam=audio=on\n"
 
 
-def test_line_ends_are_those_of_the_file() -> None:
+def test_line_ends_are_those_of_the_file():
     for data in (b"a=1\r\nb=2\r\n", b"a=1\r\nb=2"):
         after = add_lines(data, [SOUND_OFF])
         assert after.count(b"\n") == after.count(b"\r\n")
     assert b"\r" not in add_lines(b"a=1\n", [SOUND_OFF])
 
 
-def test_the_file_is_kept_and_comes_back(tmp_path: Path) -> None:
+def test_the_file_is_kept_and_comes_back(tmp_path):
     (tmp_path / "real").write_bytes(AS_SHIPPED)
     path = tmp_path / "config.txt"
     path.symlink_to("real")
@@ -179,7 +179,7 @@ def test_the_file_is_kept_and_comes_back(tmp_path: Path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["config.txt", "real"]
 
 
-def test_somebody_else_s_change_is_not_overwritten(tmp_path: Path) -> None:
+def test_somebody_else_s_change_is_not_overwritten(tmp_path):
     change = fixed(tmp_path, "cubotino", AS_SHIPPED, ZERO)
     change.path.write_bytes(b"other\n")
     with pytest.raises(CubistError):
@@ -229,7 +229,5 @@ NOT_OURS = "line 1 of config.txt sets PWM up, but not for GPIO 12, 13"
         ("two boards", SOUND_OFF, ZERO, [Need("config.txt: no PWM at GPIO 12", ONE_SERVO)]),
     ],
 )
-def test_lines_missing_from_config_txt_are_named(
-    profile: str, text: str, model: str, found: list[Need]
-) -> None:
+def test_lines_missing_from_config_txt_are_named(profile, text, model, found):
     assert needs(PROFILES[profile], text.encode(), model) == found

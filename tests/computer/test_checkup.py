@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -46,9 +44,7 @@ def machine(tmp_path: Path) -> Computer:
         ("5", "bad", "the supply voltage is too low now; the processor is throttled now"),
     ],
 )
-def test_undervoltage_and_throttling_are_reported(
-    machine: Computer, flags: str | None, verdict: str, text: str
-) -> None:
+def test_undervoltage_and_throttling_are_reported(machine, flags, verdict, text):
     if flags is not None:
         put(machine.sys / "devices/platform/soc/soc:firmware/get_throttled", f"{flags}\n")
     found = list(checkup.power(machine))
@@ -62,12 +58,12 @@ def test_undervoltage_and_throttling_are_reported(
 @pytest.mark.parametrize(
     ("now_s", "verdict"), [(EARLIEST_CLOCK_S, "ok"), (EARLIEST_CLOCK_S - 1, "warning")]
 )
-def test_a_clock_before_2025_is_wrong(machine: Computer, now_s: float, verdict: str) -> None:
+def test_a_clock_before_2025_is_wrong(machine, now_s, verdict):
     found = checkup.clock(replace(machine, now_s=lambda: now_s))
     assert (found.verdict, bool(found.remedy)) == (verdict, verdict == "warning")
 
 
-def test_a_full_disk_is_bad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_full_disk_is_bad(monkeypatch, tmp_path):
     assert checkup.disk(tmp_path / "not/yet/there").verdict == "ok"
     monkeypatch.setattr(checkup, "MIN_FREE_BYTES", 2**70)
     assert checkup.disk(tmp_path).verdict == "bad"
@@ -94,13 +90,7 @@ def shut_gpio() -> RpiGpio:
         (RpiGpio, "warning", "only the command line works"),
     ],
 )
-def test_button_light_and_buzzer(
-    machine: Computer,
-    monkeypatch: pytest.MonkeyPatch,
-    open_gpio: Callable[[], RpiGpio],
-    verdict: str,
-    remedy: str,
-) -> None:
+def test_button_light_and_buzzer(machine, monkeypatch, open_gpio, verdict, remedy):
     monkeypatch.setitem(sys.modules, "RPi.GPIO", None)  # not installed
     found = checkup.gpio(replace(machine, open_gpio=open_gpio))
     assert found.verdict == verdict and remedy in found.remedy
@@ -117,13 +107,13 @@ def test_button_light_and_buzzer(
         ("CUBIST_PROFILE='c d'\n", "c d"),
     ],
 )
-def test_settings_of_the_service(machine: Computer, text: str, found: str | None) -> None:
+def test_settings_of_the_service(machine, text, found):
     assert machine.service_profile is None
     put(machine.etc / "cubist/cubistd.env", text)
     assert (machine.service_profile, machine.service_setting("X")) == (found, None)
 
 
-def test_a_pi_keeps_its_config_in_one_of_two_places(machine: Computer) -> None:
+def test_a_pi_keeps_its_config_in_one_of_two_places(machine):
     assert (machine.boot_config, machine.model) == (None, "")
     older = put(machine.boot / "config.txt")
     assert machine.boot_config == older
@@ -144,9 +134,7 @@ def test_a_pi_keeps_its_config_in_one_of_two_places(machine: Computer) -> None:
         ("linux", ["run/cubist-board/port"], "ok", "run/cubist-board/port"),
     ],
 )
-def test_the_only_board_is_found(
-    machine: Computer, family: str, files: Sequence[str], verdict: str, text: str
-) -> None:
+def test_the_only_board_is_found(machine, family, files, verdict, text):
     if family == "linux":  # killed, its program leaves its link behind
         put(machine.run / "cubist-board/nothing")
         (machine.run / "cubist-board/port").symlink_to("gone")
@@ -166,7 +154,7 @@ def two_boards(first: Path | str, second: Path) -> RobotProfile:
     return changed("soltvvo", {"link.port": str(first), "boards.second.port": str(second)})
 
 
-def test_every_board_is_looked_for_and_named(machine: Computer) -> None:
+def test_every_board_is_looked_for_and_named(machine):
     robot = two_boards(machine.dev / "one", machine.dev / "other")
     put(machine.dev / "one")
     found = list(checkup.check_up(robot, machine.run, machine))
@@ -178,7 +166,7 @@ def test_every_board_is_looked_for_and_named(machine: Computer) -> None:
     assert checkup.add_board_name(found[0], "first", load_profile("six-motor")) == found[0]
 
 
-def test_boards_that_look_alike_are_to_be_named_by_their_sockets(machine: Computer) -> None:
+def test_boards_that_look_alike_are_to_be_named_by_their_sockets(machine):
     """Of two clones without serial numbers, ``/dev/ttyUSB0`` is the one that answered first."""
     first, second = (put(machine.dev / f"ttyUSB{number}") for number in range(2))
     by_path = machine.dev / "serial/by-path/platform-usb-0:1.3:1.0-port0"
@@ -205,7 +193,7 @@ def test_boards_that_look_alike_are_to_be_named_by_their_sockets(machine: Comput
         (None, "bad", "does not answer (tty)", "flash"),
     ],
 )
-def test_the_board_s_firmware(version: str | None, verdict: str, text: str, remedy: str) -> None:
+def test_the_board_s_firmware(version, verdict, text, remedy):
     def ask(port: str, _: int) -> Capabilities:
         if version is None:
             raise LinkError(Fault.NO_ANSWER, detail=port)
@@ -217,7 +205,7 @@ def test_the_board_s_firmware(version: str | None, verdict: str, text: str, reme
     assert text in found.text and remedy in found.remedy
 
 
-def test_servos_at_the_pi_s_pins_need_its_config_txt(machine: Computer) -> None:
+def test_servos_at_the_pi_s_pins_need_its_config_txt(machine):
     cubotino = load_profile("cubotino")
     [none] = linux.check_pulses(cubotino, machine)
     assert none.verdict == "bad" and "no config.txt" in none.text
@@ -231,7 +219,7 @@ def test_servos_at_the_pi_s_pins_need_its_config_txt(machine: Computer) -> None:
     assert "sudo reboot" in list(linux.check_pulses(cubotino, machine))[-1].remedy
 
 
-def test_a_maestro_is_looked_for_where_servos_hang_on_it(machine: Computer) -> None:
+def test_a_maestro_is_looked_for_where_servos_hang_on_it(machine):
     otvinta, by_id = load_profile("otvinta"), machine.dev / "serial/by-id"
     put(by_id / f"{MAESTRO}-if02")  # its UART
     (missing,) = linux.check_pulses(otvinta, machine)
@@ -257,9 +245,7 @@ def test_a_maestro_is_looked_for_where_servos_hang_on_it(machine: Computer) -> N
         ((), None, (), ["systemd-sysusers", "usermod"]),
     ],
 )
-def test_missing_groups_are_named_with_the_remedy(
-    machine: Computer, people: Any, gpio: Any, ours: Any, remedies: list[str]
-) -> None:
+def test_missing_groups_are_named_with_the_remedy(machine, people, gpio, ours, remedies):
     members = {"cubist": people, "gpio": gpio}
     there = replace(machine, members_of=members.get, own_groups=lambda: ours)
     found = list(linux.check_groups(there))

@@ -1,7 +1,5 @@
 """Pages of libraries: let go of in a process of its own, which goes on as before."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -37,7 +35,7 @@ LET_GO_KB = 10_000
 """At least: NumPy, OpenCV and Python have several times that mapped after they were imported."""
 
 
-def test_pages_of_libraries_are_let_go_of_and_come_back_as_they_are_needed() -> None:
+def test_pages_of_libraries_are_let_go_of_and_come_back_as_they_are_needed():
     command = [sys.executable, "-c", WATCHED]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     told = json.loads(done.stdout)

@@ -52,7 +52,7 @@ def document(card: Path, name: str) -> Any:
     return yaml.safe_load((card / name).read_text())
 
 
-def test_a_card_gets_user_network_robot_and_package(card: Path, wanted: CardSettings) -> None:
+def test_a_card_gets_user_network_robot_and_package(card, wanted):
     before = contents(card)
     wifi = Wifi.derive("Workshop", WIFI_PASSWORD, "DE")
     change = plan_card(card, replace(wanted, password=PASSWORD, wifi=wifi))
@@ -86,9 +86,7 @@ def test_a_card_gets_user_network_robot_and_package(card: Path, wanted: CardSett
     assert wifi.key not in change.diff and user["passwd"] not in change.diff
 
 
-def test_a_second_run_changes_nothing_and_another_wish_does(
-    card: Path, wanted: CardSettings
-) -> None:
+def test_a_second_run_changes_nothing_and_another_wish_does(card, wanted):
     own = contents(card)
     wifi = Wifi.derive("Workshop", WIFI_PASSWORD, "DE")
     wanted = replace(wanted, password=PASSWORD, wifi=wifi)
@@ -103,7 +101,7 @@ def test_a_second_run_changes_nothing_and_another_wish_does(
     assert (card / "user-data.before-cubist").read_bytes() == own["user-data"]
 
 
-def test_the_key_of_a_wifi_is_the_standard_s() -> None:
+def test_the_key_of_a_wifi_is_the_standard_s():
     # IEEE 802.11i, annex H.4.
     key = "f42c6fc52df0ebef9ebb4b90b38a5f902e83fe1b135a70e23aed762e9710a12e"
     assert Wifi.derive("IEEE", "password", "DE").key == key
@@ -116,9 +114,7 @@ def test_the_key_of_a_wifi_is_the_standard_s() -> None:
     user=st.from_regex(r"[a-z_0-9][a-z0-9_-]{0,8}[\n:#'\\ ]?", fullmatch=True),
     host=st.from_regex(r"[a-z0-9-]{1,8}[\n:#'\\ ]?", fullmatch=True),
 )
-def test_names_are_refused_or_stay_what_they_are(
-    name: str, user: str, host: str, wanted: CardSettings, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_names_are_refused_or_stay_what_they_are(name, user, host, wanted, tmp_path_factory):
     card = fresh_card(tmp_path_factory.mktemp("names") / "card")
     with contextlib.suppress(InvalidRequest):
         wanted = replace(wanted, wifi=Wifi.derive(name, WIFI_PASSWORD, "DE"))
@@ -146,14 +142,14 @@ BAD_SETTINGS: Mapping[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_SETTINGS)
-def test_bad_settings_are_refused(name: str, card: Path, wanted: CardSettings) -> None:
+def test_bad_settings_are_refused(name, card, wanted):
     fields, said = BAD_SETTINGS[name]
     with pytest.raises(InvalidRequest, match=said):
-        plan_card(card, replace(wanted, **fields))  # type: ignore[arg-type]
+        plan_card(card, replace(wanted, **fields))
 
 
 @pytest.mark.parametrize("values", [("", "12345678", "DE"), ("a" * 33, "12345678", "DE")])
-def test_a_wifi_without_a_proper_name_is_refused(values: tuple[str, str, str]) -> None:
+def test_a_wifi_without_a_proper_name_is_refused(values):
     with pytest.raises(InvalidRequest, match="name"):
         Wifi.derive(*values)
     with pytest.raises(InvalidRequest, match="country"):
@@ -162,9 +158,7 @@ def test_a_wifi_without_a_proper_name_is_refused(values: tuple[str, str, str]) -
         Wifi.derive("Workshop", "1234567", "DE")
 
 
-def test_images_that_do_not_fit_are_refused_with_the_reason(
-    card: Path, wanted: CardSettings
-) -> None:
+def test_images_that_do_not_fit_are_refused_with_the_reason(card, wanted):
     for name, said in (("kernel7.img", "32-bit"), ("firstrun.sh", "another program")):
         (card / name).touch()
         with pytest.raises(BadFile, match=said):
@@ -176,7 +170,7 @@ def test_images_that_do_not_fit_are_refused_with_the_reason(
             plan_card(card, wanted)
 
 
-def test_what_others_set_up_is_replaced_only_on_demand(card: Path, wanted: CardSettings) -> None:
+def test_what_others_set_up_is_replaced_only_on_demand(card, wanted):
     theirs = b"#cloud-config\nhostname: mine\n"
     (card / "user-data").write_bytes(theirs)
     with pytest.raises(InvalidRequest, match=r"user-data.*--replace"):
@@ -185,7 +179,7 @@ def test_what_others_set_up_is_replaced_only_on_demand(card: Path, wanted: CardS
     assert (card / "user-data.before-cubist").read_bytes() == theirs
 
 
-def test_passwords_that_others_wrote_are_never_shown(card: Path, wanted: CardSettings) -> None:
+def test_passwords_that_others_wrote_are_never_shown(card, wanted):
     theirs = (
         '#cloud-config\nuser: {name: x, passwd: "hunter1"}\nplain_text_passwd: hunter2\n'
         "chpasswd:\n  list: |\n    bob:hunter3\n"
@@ -206,9 +200,7 @@ def test_passwords_that_others_wrote_are_never_shown(card: Path, wanted: CardSet
     assert "hunter" not in change.diff + back.diff
 
 
-def test_a_package_for_another_machine_or_too_large_is_refused(
-    card: Path, wanted: CardSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_for_another_machine_or_too_large_is_refused(card, wanted, tmp_path, monkeypatch):
     for version, architecture in (("1.0+deb12", "arm64"), ("1.0+deb13", "amd64")):
         package = make_package(tmp_path, version, architecture)
         with pytest.raises(BadFile, match="make deb ARCH=arm64"):
@@ -221,9 +213,7 @@ def test_a_package_for_another_machine_or_too_large_is_refused(
     assert contents(card) == before
 
 
-def test_a_newer_package_takes_the_place_of_the_one_before(
-    card: Path, wanted: CardSettings, tmp_path: Path
-) -> None:
+def test_a_newer_package_takes_the_place_of_the_one_before(card, wanted, tmp_path):
     plan_card(card, wanted).write()
     own, others = wanted.package, card / "cubist_0.1_arm64.deb"
     assert own is not None
@@ -258,9 +248,7 @@ echo "$last" >>{folder}/asked
         ("installed 1.1+deb13", []),
     ],
 )
-def test_a_first_boot_installs_what_is_missing_or_older(
-    installed: str, asked: list[str], wanted: CardSettings, card: Path, tmp_path: Path
-) -> None:
+def test_a_first_boot_installs_what_is_missing_or_older(installed, asked, wanted, card, tmp_path):
     plan_card(card, wanted).write()
     tools = tmp_path / "tools"
     tools.mkdir()
@@ -279,7 +267,6 @@ def test_a_first_boot_installs_what_is_missing_or_older(
         for one in document(card, "user-data")["write_files"]
         if one["path"] == "/usr/local/sbin/cubist-first-boot"
     ]
-    assert wanted.package is not None
     words = ["bash", "-c", script, "first-boot", str(card / wanted.package.name), "pi", "cubotino"]
     environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"}
     subprocess.run(words, env=environment, check=True, capture_output=True)
@@ -288,9 +275,7 @@ def test_a_first_boot_installs_what_is_missing_or_older(
     assert (tmp_path / "cubistd.env").read_text() == "CUBIST_PROFILE=cubotino\n"
 
 
-def test_a_repository_brings_its_address_and_key(
-    card: Path, wanted: CardSettings, tmp_path: Path
-) -> None:
+def test_a_repository_brings_its_address_and_key(card, wanted, tmp_path):
     sources, key = tmp_path / "cubist-trixie.sources", tmp_path / "cubist.gpg"
     key.write_bytes(b"\x98key")
     wanted = replace(wanted, package=None, repository=tmp_path)
@@ -316,7 +301,7 @@ def test_a_repository_brings_its_address_and_key(
         (f"{KEY}\x1b[2J\n", "not a public key"),
     ],
 )
-def test_only_public_keys_are_taken(text: str, said: str, tmp_path: Path) -> None:
+def test_only_public_keys_are_taken(text, said, tmp_path):
     file = tmp_path / "key"
     file.write_text(f"# mine\n{KEY}\n\n")
     assert read_ssh_keys(file) == [KEY]
@@ -339,9 +324,7 @@ def typed(tmp_path: Path) -> list[str]:
     return ["pi-card", str(card), *options]
 
 
-def test_a_dry_run_shows_what_is_then_written(
-    typed: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dry_run_shows_what_is_then_written(typed, capsys, monkeypatch):
     card = Path(typed[1])
     before = {path.name: path.read_bytes() for path in card.iterdir()}
     monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\n"))
@@ -358,9 +341,7 @@ def test_a_dry_run_shows_what_is_then_written(
     assert "nothing to change" in capsys.readouterr().out
 
 
-def test_options_that_lack_others_are_refused(
-    typed: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_that_lack_others_are_refused(typed, capsys):
     assert run([*typed[:4], "--wifi", "Workshop"]) == 2
     assert "--wifi-country" in capsys.readouterr().err
     assert run([*typed[:4], "--wifi-password-file", "x"]) == 2

@@ -61,7 +61,7 @@ def undocumented_cameras(text: str) -> list[str]:
     return [kind for kind in camera_kinds() if kind not in listed]
 
 
-def test_a_camera_kind_is_known_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_camera_kind_is_known_everywhere(monkeypatch, tmp_path):
     with pytest.raises(BadProfile, match=r"cameras\[0\].kind: Input should be 'picamera2'"):
         robot_with(picamera2="toy")
     monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
@@ -77,7 +77,7 @@ def test_a_camera_kind_is_known_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_
     assert found == [CheckResult("camera", "warning", "toy 0 sees grey", "Buy another.")]
 
 
-def test_every_camera_kind_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_camera_kind_is_documented(monkeypatch):
     text = (ROOT / "docs/robots.md").read_text(encoding="utf-8")
     assert undocumented_cameras(text) == []
     monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
@@ -131,7 +131,7 @@ def undocumented_targets(text: str) -> list[str]:
     return [target for target in BOARD_TARGETS if f"`{target}`" not in line]
 
 
-def test_profiles_doctor_and_simulation_know_a_new_family(toy_family: str, tmp_path: Path) -> None:
+def test_profiles_doctor_and_simulation_know_a_new_family(toy_family, tmp_path):
     robot = robot_with(atmega328p=toy_family)
     computer = made_up_computer(tmp_path)
     (tmp_path / "dev/cubist").touch()
@@ -144,9 +144,7 @@ def test_profiles_doctor_and_simulation_know_a_new_family(toy_family: str, tmp_p
     assert simulation_of("toy", robot, "first").command(robot, Path("/x")) == ["toy-firmware", "/x"]
 
 
-def test_udev_and_the_flash_command_know_a_new_family(
-    toy_family: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_udev_and_the_flash_command_know_a_new_family(toy_family, monkeypatch, tmp_path):
     assert '|abcd"' in udev_rules() and "Toymaker" in udev_rules()
     called = tmp_path / "called"
     (tmp_path / "toy-flash").write_text(f'#!/bin/sh\necho "$@" >{called}\n')
@@ -161,12 +159,12 @@ def test_udev_and_the_flash_command_know_a_new_family(
     assert '"board": "toy"' in sizes.output
 
 
-def test_every_board_is_documented(toy_family: str) -> None:
+def test_every_board_is_documented(toy_family):
     text = (ROOT / "docs/robots.md").read_text(encoding="utf-8")
     assert undocumented_targets(text) == [toy_family]
 
 
-def test_every_target_belongs_to_a_family_with_a_folder() -> None:
+def test_every_target_belongs_to_a_family_with_a_folder():
     owners = [target for family in FAMILIES.values() for target in family.targets]
     assert sorted(owners) == sorted(BOARD_TARGETS), "robot/computer/families/ lacks a module"
     folders = {path.name for path in board_family.sources().iterdir() if path.is_dir()}

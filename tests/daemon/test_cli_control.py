@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,9 +38,7 @@ Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0
 
 
-def test_commands_follow_their_jobs_and_print_the_record(
-    daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_follow_their_jobs_and_print_the_record(daemon, ask, capfd):
     daemon.scanner.readings = ["scrambled", "solved", "solved"]
     code, (status,), _ = ask("status")
     assert (code, status["state"], status["homed"]) == (0, "idle", False)
@@ -65,7 +62,7 @@ def test_commands_follow_their_jobs_and_print_the_record(
     assert [one["kind"] for one in listed] == ["solve", "scramble", "home", "solve"]
 
 
-def test_a_known_cube_comes_to_the_same_goal_with_a_robot_as_without(daemon: Any, ask: Ask) -> None:
+def test_a_known_cube_comes_to_the_same_goal_with_a_robot_as_without(daemon, ask):
     colours = str.maketrans("URFDLB", "WRGYOB")
     state, wanted = (
         StickerCube.solved(3).apply(moves).letters.translate(colours)
@@ -78,9 +75,7 @@ def test_a_known_cube_comes_to_the_same_goal_with_a_robot_as_without(daemon: Any
     assert (code, record["outcome"], record["to"]) == (0, "done", end)
 
 
-def test_ctrl_c_before_the_daemon_has_answered_stops_the_robot(
-    daemon: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_before_the_daemon_has_answered_stops_the_robot(daemon, monkeypatch):
     daemon.motion.hold = threading.Event()
     start = ControlClient.start
 
@@ -94,9 +89,7 @@ def test_ctrl_c_before_the_daemon_has_answered_stops_the_robot(
     assert ended["outcome"] == "stopped"
 
 
-def test_a_second_start_is_refused_and_what_ends_a_job_is_printed_once(
-    daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_start_is_refused_and_what_ends_a_job_is_printed_once(daemon, ask, capfd):
     daemon.motion.hold = threading.Event()
     assert run(["start", "--no-wait"]) == 0
     assert capfd.readouterr().out.startswith("run 000001 started")
@@ -117,7 +110,7 @@ def test_a_second_start_is_refused_and_what_ends_a_job_is_printed_once(
     assert ask("shutdown", "--yes")[:2] == (0, [{"stopped": False}])
 
 
-def test_what_is_watched_is_told_once_and_progress_while_turning(daemon: Any) -> None:
+def test_what_is_watched_is_told_once_and_progress_while_turning(daemon):
     """No line comes twice, and turning, which takes longest, is no silence."""
     daemon.motion.hold = threading.Event()
     client = ControlClient()
@@ -140,13 +133,7 @@ def test_what_is_watched_is_told_once_and_progress_while_turning(daemon: Any) ->
     assert all("turned" in event["text"] for event in told if event["event"] == "progress")
 
 
-def test_runs_are_shown_with_and_without_a_daemon(
-    short_folder: Path,
-    daemon: Any,
-    ask: Ask,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_runs_are_shown_with_and_without_a_daemon(short_folder, daemon, ask, capfd, monkeypatch):
     ask("start")
     writer = RunStore(short_folder / "state" / "runs").begin("home", "fake", utc_now())
     writer.record.latency_s = {"capture": [0.01, 0.03], "decide": [0.0055]}
@@ -169,13 +156,8 @@ def test_runs_are_shown_with_and_without_a_daemon(
 
 @pytest.mark.parametrize("is_running", [True, False])
 def test_a_run_that_cannot_be_read_is_listed_and_shown_with_the_reason(
-    daemon: Any,
-    ask: Ask,
-    short_folder: Path,
-    is_running: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+    daemon, ask, short_folder, is_running, monkeypatch, capfd
+):
     store = RunStore(short_folder / "state" / "runs")
     for _ in range(2):
         store.begin("home", "fake", utc_now()).finish()
@@ -197,7 +179,7 @@ def test_a_run_that_cannot_be_read_is_listed_and_shown_with_the_reason(
     assert "\x1b[2J" not in shown + refused
 
 
-def test_watching_ends_with_its_reader(daemon: Any) -> None:
+def test_watching_ends_with_its_reader(daemon):
     """At once, not with the next event, which may be hours away."""
     command = [sys.executable, "-m", "robot.cli.main", "status", "--watch"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
@@ -208,7 +190,7 @@ def test_watching_ends_with_its_reader(daemon: Any) -> None:
         assert (watching.wait(LIMIT_S), watching.stderr.read()) == (0, b"")
 
 
-def test_a_terminal_gets_a_live_picture(daemon: Any) -> None:
+def test_a_terminal_gets_a_live_picture(daemon):
     """It shows what happens, fits, and leaves the terminal as it was."""
     terminal, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -245,9 +227,7 @@ def _read_until(terminal: int, wanted: bytes | None, shown: bytes) -> bytes:
     return shown
 
 
-def test_no_daemon_says_how_to_start_it(
-    ask: Ask, short_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_daemon_says_how_to_start_it(ask, short_folder, monkeypatch):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     code, answers, err = ask("status")
     assert (code, [answer["error"] for answer in answers]) == (3, ["no-daemon"])
@@ -257,9 +237,7 @@ def test_no_daemon_says_how_to_start_it(
 
 
 @pytest.mark.parametrize("outcome", [*Outcome, None])
-def test_one_outcome_has_one_exit_code_whichever_command_reports_it(
-    outcome: Outcome | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_outcome_has_one_exit_code_whichever_command_reports_it(outcome, monkeypatch):
     """``test`` and ``demo`` are done only with a solved cube."""
     ended = EndedJobs(*[outcome] * 6)
     monkeypatch.setattr("robot.cli.control.daemon_client", lambda: ended)
@@ -286,9 +264,7 @@ ONE_OF_EACH = {row.outcome: code for code, row in reversed(FAULTS.items())}.valu
 
 
 @pytest.mark.parametrize("code", ONE_OF_EACH)
-def test_every_fault_ends_a_job_or_a_request_as_the_table_says(
-    daemon: Any, ask: Ask, code: str
-) -> None:
+def test_every_fault_ends_a_job_or_a_request_as_the_table_says(daemon, ask, code):
     row = FAULTS[code]
     if code in {"unreadable", "no-cube", "two-cubes", "wrong-size", "face-covered"}:
         daemon.scanner.odd = [ScanError("seen", "U", code)] * 3
@@ -303,7 +279,7 @@ def test_every_fault_ends_a_job_or_a_request_as_the_table_says(
     assert f"What to do: {row.remedy}" in err
 
 
-def test_what_the_state_forbids_is_a_no(daemon: Any, ask: Ask) -> None:
+def test_what_the_state_forbids_is_a_no(daemon, ask):
     with ControlClient().maintenance():
         assert ask("start")[0] == ask("home")[0] == ExitCode.NO
     assert ask("start")[0] == ExitCode.DONE

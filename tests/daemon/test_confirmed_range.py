@@ -76,7 +76,7 @@ class Scene:
             self.moved += [kind for kind in kinds if kind is not None]
             write(data)
 
-        self.simulated.port.write = watched  # type: ignore[method-assign]
+        self.simulated.port.write = watched
 
     def machine(self) -> Machine:
         return self.simulated.machine_with(SimulatedRunMotion(self.simulated))
@@ -196,14 +196,14 @@ def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestE
     return None
 
 
-def test_every_writing_route_is_tried() -> None:
+def test_every_writing_route_is_tried():
     """What will be added to the daemon has to be added to what is tried here."""
     orders = {route.path for route in ROUTES if route.method == "POST"}
     assert orders == set(bodies(load_profile("cubotino"))) | NOT_MOTION
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_nothing_that_can_be_asked_of_the_daemon_moves_it(scene: Scene) -> None:
+def test_nothing_that_can_be_asked_of_the_daemon_moves_it(scene):
     client = ControlClient()
     refused: set[str] = set()
     for calibrating in (False, True):
@@ -213,7 +213,6 @@ def test_nothing_that_can_be_asked_of_the_daemon_moves_it(scene: Scene) -> None:
                     client.acknowledge()
                     with client.maintenance():
                         refusal = asked(client, path, body)
-                    assert scene.controller is not None
                     assert not scene.controller.is_calibrated
                 else:
                     refusal = asked(client, path, body)
@@ -230,9 +229,7 @@ def test_nothing_that_can_be_asked_of_the_daemon_moves_it(scene: Scene) -> None:
     assert refused >= needed - (set() if servos else needless)
 
 
-def test_no_command_moves_it(
-    scene: Scene, ask: Ask, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_command_moves_it(scene, ask, tmp_path, capfd):
     for command in (
         ("start",),
         ("test", "--cycles", "2"),
@@ -251,9 +248,7 @@ def test_no_command_moves_it(
     assert "What to do: run `cubist calibrate`" in told
 
 
-def test_a_press_is_refused_and_moves_nothing(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_press_is_refused_and_moves_nothing(scene, monkeypatch):
     sounds: list[str] = []
     monkeypatch.setattr(Panel, "sound", lambda _, sound: sounds.append(sound))
     assert scene.loop is not None
@@ -264,7 +259,7 @@ def test_a_press_is_refused_and_moves_nothing(
     assert fault is not None and fault["code"] == "not-confirmed"
 
 
-def test_the_first_contact_is_gentle(scene: Scene, ask: Ask) -> None:
+def test_the_first_contact_is_gentle(scene, ask):
     lid = ("calibrate", "servo", "lid")
     code, _, err = ask(*lid, "open", "--to", "1335")
     assert (code, scene.moved) == (1, [])  # the first pulse is for a person to say
@@ -283,7 +278,7 @@ def test_the_first_contact_is_gentle(scene: Scene, ask: Ask) -> None:
     assert scene.moved.count("home") == 2  # the daemon puts the robot together anew after a save
 
 
-def test_steps_come_no_faster_than_a_person_can_follow(scene: Scene) -> None:
+def test_steps_come_no_faster_than_a_person_can_follow(scene):
     """However fast they are asked for, as by a key that is held down."""
     client, robot = ControlClient(), scene.simulated.robot
     with client.maintenance():
@@ -298,7 +293,7 @@ def test_steps_come_no_faster_than_a_person_can_follow(scene: Scene) -> None:
     assert back_us < walked_us / 4, "where somebody has seen it go it moves freely"
 
 
-def test_values_are_judged_together_and_count_at_once(scene: Scene, ask: Ask) -> None:
+def test_values_are_judged_together_and_count_at_once(scene, ask):
     every = ("calibrate", "all", "--robot", "cubotino", "--real", "--yes")
     skipped = [f"--skip={step}" for step in ("home", "camera", "colours", "timing")]
     for wrong, told in (
@@ -319,28 +314,27 @@ def test_values_are_judged_together_and_count_at_once(scene: Scene, ask: Ask) ->
     assert (ControlClient().status()["fault"], ask("home")[0]) == (None, 0)
 
 
-def test_trusting_the_profile_is_said_each_time(scene: Scene, ask: Ask) -> None:
+def test_trusting_the_profile_is_said_each_time(scene, ask):
     assert ask("calibrate", "home", "--as-profile")[0] == 0
     assert "home" in scene.moved
     scene.moved.clear()
     assert (ask("calibrate", "home")[0], ask("home")[0], scene.moved) == (1, 1, [])
 
 
-def test_what_is_kept_counts_for_the_next_trial(scene: Scene) -> None:
+def test_what_is_kept_counts_for_the_next_trial(scene):
     """Not from the end of the mode on only: what homes meanwhile must not go where it was."""
     values = confirmable(scene.profile)
     client, key = ControlClient(), "actuators.lid.positions_us.open"
     with client.maintenance():
         client.call(Endpoint("PUT", "/calibration"), {"values": values | {key: values[key] + 20}})
         client.call(Endpoint("POST", "/maintenance/timing"), {})
-        assert scene.controller is not None
         setups: Any = scene.controller.machine.motion.setups
         starts = {setup.name: setup.start for setup in setups}
     assert starts["lid"] == values[key] + 20
 
 
 @pytest.mark.parametrize("name", ["mindcuber"])
-def test_only_a_direction_is_tried_before_it_is_confirmed(scene: Scene) -> None:
+def test_only_a_direction_is_tried_before_it_is_confirmed(scene):
     client = ControlClient()
     with client.maintenance():
         assert asked(client, "/maintenance/move", {"actuator": "table", "to": 5}) is not None

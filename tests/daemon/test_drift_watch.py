@@ -89,8 +89,8 @@ def _looks_are_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_robot_adjusts_itself_after_a_good_job_if_its_policy_allows_it(
-    tmp_path: Path, *, self_adjust: bool, outcome: Outcome, notes: list[str]
-) -> None:
+    tmp_path, *, self_adjust, outcome, notes
+):
     robot = WatchedRobot(tmp_path, self_adjust=self_adjust)
     is_adjusted = notes == ["adjusted"]
     assert robot.follow(deviations(3.0), outcome) is is_adjusted
@@ -103,7 +103,7 @@ def test_the_robot_adjusts_itself_after_a_good_job_if_its_policy_allows_it(
     assert moved == {one: pytest.approx((3.0, corrected), abs=0.2) for one in POSITIONS}
 
 
-def test_a_job_without_pictures_changes_and_says_nothing(tmp_path: Path) -> None:
+def test_a_job_without_pictures_changes_and_says_nothing(tmp_path):
     robot = WatchedRobot(tmp_path, self_adjust=True)
     assert not robot.follow([], Outcome.DONE)
     assert (robot.notes, robot.adjusted) == ([], [])
@@ -112,9 +112,7 @@ def test_a_job_without_pictures_changes_and_says_nothing(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("trouble", [CubistError("the link broke"), ValueError("a defect")])
-def test_a_correction_that_fails_leaves_the_job_as_it_ended(
-    tmp_path: Path, trouble: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_correction_that_fails_leaves_the_job_as_it_ended(tmp_path, trouble, caplog):
     robot = WatchedRobot(tmp_path, self_adjust=True)
     robot.trouble = trouble
     assert not robot.follow(deviations(3.0), Outcome.SOLVED)
@@ -124,7 +122,7 @@ def test_a_correction_that_fails_leaves_the_job_as_it_ended(
     assert robot.drifts.load(robot.profile, TODAY).corrections == []
 
 
-def test_without_a_usable_calibration_nothing_is_followed(tmp_path: Path) -> None:
+def test_without_a_usable_calibration_nothing_is_followed(tmp_path):
     robot = WatchedRobot(tmp_path, self_adjust=True)
     asyncio.run(robot.watch.begin())
     assert len(robot.watch.estimates) == len(POSITIONS)

@@ -34,7 +34,7 @@ def solve(
         return run.solve(starts, at_rest=at_rest)
 
 
-def test_servos_rest_without_pulses_and_go_on_where_they_were_left() -> None:
+def test_servos_rest_without_pulses_and_go_on_where_they_were_left():
     pulses: list[float] = []
 
     def push(run: SimulatedRun) -> None:
@@ -49,7 +49,7 @@ def test_servos_rest_without_pulses_and_go_on_where_they_were_left() -> None:
     assert pulses == [0]
 
 
-def test_a_motor_with_a_sensor_finds_its_place_again() -> None:
+def test_a_motor_with_a_sensor_finds_its_place_again():
     verdict = solve(
         "cubotone",
         {"policy.idle": {"release": ["table"]}},
@@ -59,12 +59,11 @@ def test_a_motor_with_a_sensor_finds_its_place_again() -> None:
 
 
 @pytest.mark.long
-def test_motors_of_two_boards_rest_together_and_home_again() -> None:
+def test_motors_of_two_boards_rest_together_and_home_again():
     arms = ["right", "front", "left", "back"]
     changes = {f"actuators.{arm}.pins.enable": 6 for arm in arms}
 
     def turn(run: SimulatedRun) -> None:
-        assert run.motion is not None
         assert {run.motion.position(arm) for arm in arms} == {None}
         for arm in ("right", "left"):  # one of each board, not so far that jaws meet
             run.robot.turn_by_hand(arm, 8)
@@ -73,7 +72,7 @@ def test_motors_of_two_boards_rest_together_and_home_again() -> None:
     assert verdict.solved and not verdict.violations and verdict.fault is None
 
 
-def test_motors_without_a_sensor_are_asked_for_once() -> None:
+def test_motors_without_a_sensor_are_asked_for_once():
     asked: list[str] = []
 
     def nothing(run: SimulatedRun) -> None:
@@ -88,7 +87,7 @@ def test_motors_without_a_sensor_are_asked_for_once() -> None:
     assert squared.solved and not squared.violations and squared.fault is None
 
 
-def test_a_motor_that_nothing_can_turn_keeps_its_place() -> None:
+def test_a_motor_that_nothing_can_turn_keeps_its_place():
     def push(run: SimulatedRun) -> None:
         with pytest.raises(InvalidRequest, match="up holds its place"):
             run.robot.turn_by_hand("up", 20)
@@ -98,7 +97,7 @@ def test_a_motor_that_nothing_can_turn_keeps_its_place() -> None:
     assert verdict.solved and not verdict.violations and verdict.fault is None
 
 
-def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start() -> None:
+def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start():
     profile = changed(
         "four-arm",
         {"policy.idle": {"release": ["right"]}, "actuators.right.pins.enable": 31},
@@ -119,7 +118,7 @@ def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start() -> Non
         assert run.calibrate(rest) == ()
 
 
-def test_the_simulated_cube_sags_from_jaws_without_power() -> None:
+def test_the_simulated_cube_sags_from_jaws_without_power():
     profile = changed("two-arm", {"policy.idle": {"release": ["right", "down"]}})
 
     def rest(machine: Machine, _: RobotProfile) -> list[str]:
@@ -147,7 +146,7 @@ def test_the_simulated_cube_sags_from_jaws_without_power() -> None:
         ("six-motor", {"release": ["up"]}, "share an enable pin"),
     ],
 )
-def test_what_may_not_rest_is_refused(robot: str, changes: dict[str, Any], said: str) -> None:
+def test_what_may_not_rest_is_refused(robot, changes, said):
     found = findings(robot, {"policy.idle": changes})
     assert {key for key, _ in found} == {"policy.idle.release.0"}
     assert any(said in text for _, text in found)
@@ -172,9 +171,7 @@ async def idle(fake: FakeMachine, idling: IdleTime, tmp_path: Path) -> AsyncIter
     await controller.close()
 
 
-async def test_an_idle_robot_rests_and_a_start_wakes_it(
-    idle: JobController, fake: FakeMachine, idling: IdleTime
-) -> None:
+async def test_an_idle_robot_rests_and_a_start_wakes_it(idle, fake, idling):
     await idle.start(StartRequest(kind="home"))
     await idle.finished()
     assert idling.seconds == 300 and idle.status().released == []
@@ -189,9 +186,7 @@ async def test_an_idle_robot_rests_and_a_start_wakes_it(
     assert idle.status().released == [] and idle.status().homed
 
 
-async def test_a_robot_at_work_or_stopped_or_calibrated_does_not_rest(
-    idle: JobController, fake: FakeMachine, idling: IdleTime
-) -> None:
+async def test_a_robot_at_work_or_stopped_or_calibrated_does_not_rest(idle, fake, idling):
     idle.enter_maintenance()
     await idling.end()
     await idle.leave_maintenance()
@@ -206,9 +201,7 @@ async def test_a_robot_at_work_or_stopped_or_calibrated_does_not_rest(
     await idle.leave_maintenance()
 
 
-async def test_a_board_that_does_not_answer_is_no_new_fault(
-    idle: JobController, fake: FakeMachine, idling: IdleTime
-) -> None:
+async def test_a_board_that_does_not_answer_is_no_new_fault(idle, fake, idling):
     await idle.start(StartRequest(kind="home"))
     await idle.finished()
     assert idle.status().homed
@@ -219,9 +212,7 @@ async def test_a_board_that_does_not_answer_is_no_new_fault(
     assert (status.homed, status.released, status.fault) == (False, [], None)
 
 
-async def test_a_robot_holds_unless_its_profile_says_otherwise(
-    fake: FakeMachine, idling: IdleTime, tmp_path: Path
-) -> None:
+async def test_a_robot_holds_unless_its_profile_says_otherwise(fake, idling, tmp_path):
     controller = controller_of(fake.machine(), idling, tmp_path)
     await controller.open()
     await controller.start(StartRequest(kind="home"))

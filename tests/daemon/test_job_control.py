@@ -32,7 +32,7 @@ def jam(recoverable: bool = True) -> RobotError:
     return RobotError("overload", "the table is jammed", "Free it", recoverable=recoverable)
 
 
-def test_every_state_can_end_in_idle_or_a_fault() -> None:
+def test_every_state_can_end_in_idle_or_a_fault():
     assert set(ALLOWED) == set(RobotState)
     for state in RobotState:
         check_transition(state, RobotState.IDLE)
@@ -42,7 +42,7 @@ def test_every_state_can_end_in_idle_or_a_fault() -> None:
         check_transition(RobotState.IDLE, RobotState.CHECKING)
 
 
-async def test_a_solve_goes_through_all_states(controller: JobController) -> None:
+async def test_a_solve_goes_through_all_states(controller):
     with controller.events.listening() as events:
         record = await run_job(controller)
         controller.events.close()
@@ -59,9 +59,7 @@ async def test_a_solve_goes_through_all_states(controller: JobController) -> Non
     assert controller.status().homed
 
 
-async def test_only_one_job_at_a_time(
-    controller: JobController, fake: Any, eventually: Wait
-) -> None:
+async def test_only_one_job_at_a_time(controller, fake, eventually):
     fake.motion.hold = threading.Event()
     first, second = await asyncio.gather(
         controller.start(SOLVE), controller.start(SOLVE), return_exceptions=True
@@ -80,8 +78,8 @@ async def test_only_one_job_at_a_time(
 
 
 async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
-    controller: JobController, fake: Any, eventually: Wait, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    controller, fake, eventually, monkeypatch
+):
     """The board's cable was out, so that the job waits for it in order to go on."""
     waits = threading.Event()
 
@@ -111,8 +109,8 @@ async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
 
 
 async def test_what_the_search_reports_after_an_emergency_stop_is_ignored(
-    controller: JobController, fake: Any, eventually: Wait
-) -> None:
+    controller, fake, eventually
+):
     unexpected: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, about: unexpected.append(about))
     making = threading.Event()
@@ -138,9 +136,7 @@ async def test_what_the_search_reports_after_an_emergency_stop_is_ignored(
 @pytest.mark.parametrize(
     ("readings", "plans"), [(["scrambled", "scrambled", "solved"], 2), (["scrambled", "solved"], 1)]
 )
-async def test_after_a_jam_the_robot_homes_and_looks_again(
-    controller: JobController, fake: Any, readings: list[str], plans: int
-) -> None:
+async def test_after_a_jam_the_robot_homes_and_looks_again(controller, fake, readings, plans):
     """A cube that the turn before the jam has solved is not called already solved."""
     fake.motion.faults = [None] * 6 + [jam()]
     fake.scanner.readings = readings
@@ -164,13 +160,8 @@ async def test_after_a_jam_the_robot_homes_and_looks_again(
     ],
 )
 async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
-    controller: JobController,
-    fake: Any,
-    faults: list[RobotError],
-    retries: int,
-    outcome: str,
-    attempts: int,
-) -> None:
+    controller, fake, faults, retries, outcome, attempts
+):
     controller.machine = fake.machine_with(solve_retries=retries)
     fake.motion.faults = list(faults)
     record = await run_job(controller)
@@ -194,14 +185,8 @@ async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
     ],
 )
 async def test_what_the_camera_sees_decides_how_a_solve_ends(
-    controller: JobController,
-    fake: Any,
-    readings: list[Any],
-    policy: dict[str, Any],
-    outcome: str,
-    attempts: int,
-    plans: int,
-) -> None:
+    controller, fake, readings, policy, outcome, attempts, plans
+):
     controller.machine = fake.machine_with(**policy)
     fake.scanner.readings = readings
     record = await run_job(controller)
@@ -218,9 +203,7 @@ async def test_what_the_camera_sees_decides_how_a_solve_ends(
         ([ScanError("too few"), "scrambled", "solved"], "URFDLB"),
     ],
 )
-async def test_the_scan_ends_when_one_cube_is_left(
-    controller: JobController, fake: Any, readings: list[Any], seen: str
-) -> None:
+async def test_the_scan_ends_when_one_cube_is_left(controller, fake, readings, seen):
     controller.machine = fake.machine_with(end_scan_early=True)
     fake.scanner.readings = readings
     assert (await run_job(controller)).outcome == "solved"
@@ -228,9 +211,7 @@ async def test_the_scan_ends_when_one_cube_is_left(
     assert fake.planner.planned_from == ["at L" if seen == "URFDL" else "after the tour"]
 
 
-async def test_a_bad_cable_is_reported(
-    controller: JobController, fake: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_bad_cable_is_reported(controller, fake, caplog):
     fake.motion.line = LinkRecord(sent=1000, received=1000, damaged=1)
     run_id = await controller.start(SOLVE)
     fake.motion.line = LinkRecord(sent=1300, received=1300, damaged=13, resent=9, held=1)
@@ -246,9 +227,7 @@ async def test_a_bad_cable_is_reported(
     assert status.notes[0].text == status.warnings[0]
 
 
-async def test_an_error_of_ours_ends_the_job_not_the_daemon(
-    controller: JobController, fake: Any
-) -> None:
+async def test_an_error_of_ours_ends_the_job_not_the_daemon(controller, fake):
     fake.scanner.readings = [ZeroDivisionError("oops")]
     record = await run_job(controller)
     assert (record.outcome, record.faults[-1].code) == ("fault", "internal")
@@ -258,9 +237,7 @@ async def test_an_error_of_ours_ends_the_job_not_the_daemon(
     assert (await run_job(controller)).outcome == "already-solved"
 
 
-async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
-    controller: JobController, fake: Any
-) -> None:
+async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(controller, fake):
     fake.motion.open_fault = jam()
     await controller.stop(emergency=True)
     with pytest.raises(RobotError, match="jammed"):
@@ -269,9 +246,7 @@ async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
     assert (await run_job(controller)).outcome == "solved"
 
 
-async def test_a_disk_that_fails_does_not_keep_the_cube_unsolved(
-    controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_disk_that_fails_does_not_keep_the_cube_unsolved(controller, monkeypatch):
     """The record is known as long as the daemon runs; without a folder it is number 0."""
 
     def fail(*_: object) -> None:
@@ -284,18 +259,17 @@ async def test_a_disk_that_fails_does_not_keep_the_cube_unsolved(
         await controller.finished()
     last = controller.status().last_run
     (listed,) = (await controller.library.runs(5)).runs
-    assert last is not None
     assert (last.id, last.outcome) == (listed.id, listed.outcome) == (run_id, "solved")
     controller.store.directory = controller.store.directory / run_id / "run.json"
-    controller.machine.scanner.readings = ["solved"]  # type: ignore[attr-defined]
+    controller.machine.scanner.readings = ["solved"]
     record = await run_job(controller)
     assert (record.id, record.outcome) == ("000000", "already-solved")
 
 
 @pytest.mark.parametrize("failing", ["RunStore.prune", "RunWriter.finish"])
 async def test_a_record_that_cannot_be_closed_leaves_the_robot_free(
-    controller: JobController, monkeypatch: pytest.MonkeyPatch, failing: str
-) -> None:
+    controller, monkeypatch, failing
+):
     def fail(*_: object) -> None:
         raise FileNotFoundError("gone meanwhile")
 
@@ -310,9 +284,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_start_that_was_accepted_is_told_before_its_job_runs(
-    controller: JobController, fake: Any
-) -> None:
+async def test_a_start_that_was_accepted_is_told_before_its_job_runs(controller, fake):
     told = []
 
     def read_aim(*_: object, **__: object) -> None:
@@ -328,8 +300,8 @@ async def test_a_start_that_was_accepted_is_told_before_its_job_runs(
 
 
 async def test_reading_and_search_are_made_ready_at_the_start_and_the_status_says_so(
-    controller: JobController, fake: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+    controller, fake, capsys
+):
     ready: list[str] = []
     fake.scanner.prepare = lambda: ready.append("reading")
     fake.planner.tables = [Progress("making tables in /folder", 0.25, True, remaining_s=3.0)]
@@ -345,8 +317,8 @@ async def test_reading_and_search_are_made_ready_at_the_start_and_the_status_say
 
 
 async def test_tables_that_cannot_be_made_are_reported_unless_nobody_wants_them(
-    controller: JobController, fake: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+    controller, fake, caplog
+):
     def fails(*_: object) -> None:
         raise RobotError("board-absent", "the disk is full", "look")
 
@@ -362,9 +334,7 @@ async def test_tables_that_cannot_be_made_are_reported_unless_nobody_wants_them(
     assert "not ready" not in caplog.text
 
 
-async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(
-    controller: JobController,
-) -> None:
+async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(controller):
     with controller.events.listening() as heard:
         controller.report_panel(GONE)
         controller.clear_panel("board-absent")
@@ -379,9 +349,7 @@ async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(
     assert controller.state is RobotState.FAULT
 
 
-async def test_a_panel_changes_nothing_while_something_else_is_the_matter(
-    controller: JobController, fake: Any
-) -> None:
+async def test_a_panel_changes_nothing_while_something_else_is_the_matter(controller, fake):
     fake.motion.hold = threading.Event()
     await controller.start(SOLVE)
     state = controller.state
@@ -396,8 +364,8 @@ async def test_a_panel_changes_nothing_while_something_else_is_the_matter(
 
 
 async def test_shutting_down_says_whether_a_job_ended_and_closing_gives_everything_back(
-    controller: JobController, fake: Any, eventually: Any
-) -> None:
+    controller, fake, eventually
+):
     closed: list[str] = []
     fake.scanner.close = lambda: closed.append("scanner")
     fake.motion.hold = threading.Event()
@@ -414,9 +382,7 @@ async def test_shutting_down_says_whether_a_job_ended_and_closing_gives_everythi
     await controller.close()
 
 
-async def test_after_a_crash_records_are_closed_and_positions_doubted(
-    fake: Any, tmp_path: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_after_a_crash_records_are_closed_and_positions_doubted(fake, tmp_path, caplog):
     store = RunStore(tmp_path / "runs")
     run = store.begin("solve", "fake", utc_now())
     controller = JobController(fake.machine(), store, version="1")
@@ -429,13 +395,11 @@ async def test_after_a_crash_records_are_closed_and_positions_doubted(
 
 
 @pytest.mark.parametrize("adjusted", [True, False])
-async def test_a_robot_that_was_adjusted_connects_anew_and_is_not_homed(
-    controller: JobController, fake: Any, adjusted: bool
-) -> None:
+async def test_a_robot_that_was_adjusted_connects_anew_and_is_not_homed(controller, fake, adjusted):
     async def follow(_: object) -> bool:
         return adjusted
 
-    controller.drift = SimpleNamespace(notes=[], estimates=[], follow=follow)  # type: ignore[assignment]
+    controller.drift = SimpleNamespace(notes=[], estimates=[], follow=follow)
     fake.motion.done.clear()
     await run_job(controller, HOME)
     assert controller.status().homed is not adjusted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ async def watched(tmp_path: Path) -> Watched:
     return Watched(tmp_path / "alone")
 
 
-async def test_a_job_notes_its_steps_and_the_times_of_its_stages(watched: Watched) -> None:
+async def test_a_job_notes_its_steps_and_the_times_of_its_stages(watched):
     job = watched.job
     watched.now = 101.2341
     job.progress, job.remaining_s = 0.5, 3.0
@@ -87,7 +87,7 @@ async def test_a_job_notes_its_steps_and_the_times_of_its_stages(watched: Watche
     assert len(watched.reported) == 1
 
 
-async def test_progress_is_reported_each_tenth(watched: Watched) -> None:
+async def test_progress_is_reported_each_tenth(watched):
     job = watched.job
     for fraction in (0.05, 0.12, 0.15, 0.19, 0.23, 0.55, 0.58, 0.65, 1.0, 1.7, -1.0):
         job.advance(fraction)
@@ -100,7 +100,7 @@ async def test_progress_is_reported_each_tenth(watched: Watched) -> None:
     assert watched.progress[5:] == [0.12]
 
 
-async def test_the_time_left_follows_the_pace_so_far(watched: Watched) -> None:
+async def test_the_time_left_follows_the_pace_so_far(watched):
     job = watched.job
     job.enter(RobotState.TURNING, JobStep.of("turn", moves=2, seconds="40.0"))
     left = []
@@ -117,7 +117,7 @@ async def test_the_time_left_follows_the_pace_so_far(watched: Watched) -> None:
     assert (job.progress, job.remaining_s) == (None, None), "a look is only a part of its step"
 
 
-async def test_a_search_that_waits_for_tables_says_so_and_goes_on(watched: Watched) -> None:
+async def test_a_search_that_waits_for_tables_says_so_and_goes_on(watched):
     job = watched.job
     job.enter(RobotState.SOLVING, JobStep.of("search"))
     search = job.step
@@ -136,9 +136,7 @@ async def test_a_search_that_waits_for_tables_says_so_and_goes_on(watched: Watch
     assert told == [str(search), "making tables", "making others", str(search)]
 
 
-async def test_pictures_and_the_record_are_kept_at_the_end(
-    watched: Watched, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_pictures_and_the_record_are_kept_at_the_end(watched, caplog, monkeypatch):
     job = watched.job
     watched.now = 102.5
     frame = Frame(np.zeros((8, 8, 3), np.uint8), "top", 0)
@@ -165,9 +163,7 @@ async def test_pictures_and_the_record_are_kept_at_the_end(
     assert "not recorded: the disk is full" in caplog.text
 
 
-async def test_a_run_without_a_record_is_a_warning_until_one_has_one(
-    controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_run_without_a_record_is_a_warning_until_one_has_one(controller, monkeypatch):
     def fail(*_: object) -> RunWriter:
         raise StorageError("the disk is read-only")
 
@@ -182,9 +178,7 @@ async def test_a_run_without_a_record_is_a_warning_until_one_has_one(
     assert controller.status().warnings == []
 
 
-async def test_a_scramble_is_planned_noted_and_turned_once(
-    controller: JobController, fake: Any
-) -> None:
+async def test_a_scramble_is_planned_noted_and_turned_once(controller, fake):
     fake.motion.done.clear()
     record = await run_job(controller, StartRequest(kind="scramble", moves="F R2"))
     assert (record.outcome, fake.motion.done) == ("done", ["home", "perform"])
@@ -194,7 +188,7 @@ async def test_a_scramble_is_planned_noted_and_turned_once(
     assert set(record.timings_s) == {"home", "plan", "search", "turn"}
 
 
-async def test_a_known_cube_is_not_looked_at_before(controller: JobController, fake: Any) -> None:
+async def test_a_known_cube_is_not_looked_at_before(controller, fake):
     fake.scanner.readings = ["solved"]
     record = await run_job(controller, StartRequest(facelets=SCRAMBLED_CUBE.facelets()))
     assert (record.outcome, record.facelets) == ("solved", SCRAMBLED_CUBE.facelets())
@@ -207,8 +201,8 @@ async def test_a_known_cube_is_not_looked_at_before(controller: JobController, f
 
 @pytest.mark.parametrize(("retries", "plans"), [(0, 1), (2, 3)])
 async def test_what_stays_unsolved_is_given_up_after_so_many_plans(
-    controller: JobController, fake: Any, retries: int, plans: int
-) -> None:
+    controller, fake, retries, plans
+):
     fake.scanner.readings = ["scrambled"] * 5
     controller.machine = fake.machine_with(solve_retries=retries)
     record = await run_job(controller)
@@ -217,9 +211,7 @@ async def test_what_stays_unsolved_is_given_up_after_so_many_plans(
     assert [note.code for note in record.notes] == ["solved-again"] * (plans > 1)
 
 
-async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(
-    controller: JobController, fake: Any
-) -> None:
+async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(controller, fake):
     gone = ScanError("nothing there", "U", "no-cube")
     fake.scanner.readings = [gone, ("scrambled", "F"), "scrambled", "solved"]
     controller.machine = fake.machine_with(scan_retries=2)
@@ -240,9 +232,7 @@ async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(
     assert looks[12] == {"faces": "F", "seen": "1", "count": "1"}
 
 
-async def test_looks_after_the_first_motion_tell_where_the_faces_stand(
-    watched: Watched, fake: Any
-) -> None:
+async def test_looks_after_the_first_motion_tell_where_the_faces_stand(watched, fake):
     fake.planner.faces_at_once = 2
     fake.scanner.readings = ["scrambled", "solved"]
     job, machine = watched.job, fake.machine()
@@ -267,9 +257,7 @@ def improving(controller: JobController, fake: Any) -> Any:
     return fake
 
 
-async def test_a_faster_rest_is_performed_recorded_and_checked(
-    controller: JobController, improving: Any
-) -> None:
+async def test_a_faster_rest_is_performed_recorded_and_checked(controller, improving):
     improving.planner.better = part("F", 300, "new end")
     record = await run_job(controller)
     assert record.outcome == "solved"
@@ -292,15 +280,10 @@ async def test_a_faster_rest_is_performed_recorded_and_checked(
     ids=["nothing faster", "a turn cut in two stays one move", "cut again"],
 )
 async def test_what_is_performed_fits_together_and_is_recorded_as_a_whole(
-    controller: JobController,
-    improving: Any,
-    cuts: list[tuple[str, int, str, int]],
-    better: str | None,
-    moves: str,
-    starts_us: list[int],
-) -> None:
+    controller, improving, cuts, better, moves, starts_us
+):
     improving.planner.cuts = [
-        SplitPlan(part(head, head_us, "middle"), part(tail, tail_us, "end"), "between")  # type: ignore[arg-type]
+        SplitPlan(part(head, head_us, "middle"), part(tail, tail_us, "end"), "between")
         for head, head_us, tail, tail_us in cuts
     ]
     improving.planner.better = better and part(better, 300, "end")
@@ -310,9 +293,7 @@ async def test_what_is_performed_fits_together_and_is_recorded_as_a_whole(
     assert improving.planner.split_again[:3] == [False, *[True] * len(cuts)][:3]
 
 
-async def test_a_fault_in_the_head_ends_the_search_too(
-    controller: JobController, improving: Any
-) -> None:
+async def test_a_fault_in_the_head_ends_the_search_too(controller, improving):
     jam = RobotError("overload", "jammed", "free it", recoverable=False)
     improving.motion.faults = [None] * LOOKS_OF_A_SCAN + [jam]
     record = await run_job(controller)
@@ -324,12 +305,8 @@ async def test_a_fault_in_the_head_ends_the_search_too(
     ("fractions", "known"), [([0.84], False), ([0.85], True), ([0.5, 0.99], True), ([], False)]
 )
 async def test_the_search_ends_before_the_head_does(
-    controller: JobController,
-    improving: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    fractions: Sequence[float],
-    known: bool,
-) -> None:
+    controller, improving, monkeypatch, fractions, known
+):
     events: list[threading.Event] = []
     searching = threading.Event()
 
@@ -357,8 +334,8 @@ async def test_the_search_ends_before_the_head_does(
 
 @pytest.mark.parametrize("reading", [None, "scrambled", ScanError("two stickers contradict", "U4")])
 async def test_the_view_is_checked_while_the_cube_is_read_and_has_precedence(
-    controller: JobController, fake: Any, reading: Any
-) -> None:
+    controller, fake, reading
+):
     """The robot sees the whole cube at once. The check ends after the reading."""
     fake.planner.faces_at_once = 6
     fake.scanner.read_first = threading.Event()
@@ -382,8 +359,8 @@ async def test_the_view_is_checked_while_the_cube_is_read_and_has_precedence(
     ],
 )
 async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
-    fake: Any, controller: JobController, code: str, clear_before: int, retries: int
-) -> None:
+    fake, controller, code, clear_before, retries
+):
     """In a scan and in the check, at the first look and at later ones."""
     controller.machine = fake.machine_with(
         scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
@@ -399,8 +376,8 @@ async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
 
 @pytest.mark.parametrize("clear_before", [0, 3, LOOKS_OF_A_SCAN + 4])
 async def test_a_hand_is_waited_for_and_then_the_cube_is_solved(
-    fake: Any, controller: JobController, clear_before: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    fake, controller, clear_before, monkeypatch
+):
     """Once clear is not enough: the hand may be on its way out."""
     controller.machine = fake.machine_with(
         scan_retries=0, solve_retries=0, wait_for_clear_view_s=60
@@ -424,7 +401,7 @@ async def test_a_hand_is_waited_for_and_then_the_cube_is_solved(
     assert len(after) == (2 if clear_before < LOOKS_OF_A_SCAN else 1) * LOOKS_OF_A_SCAN
 
 
-async def test_a_robot_that_waits_can_be_stopped(fake: Any, controller: JobController) -> None:
+async def test_a_robot_that_waits_can_be_stopped(fake, controller):
     controller.machine = fake.machine_with(wait_for_clear_view_s=600)
     fake.scanner.odd = [HANDS] * 100_000
     with controller.events.listening() as events:
@@ -440,8 +417,8 @@ async def test_a_robot_that_waits_can_be_stopped(fake: Any, controller: JobContr
 
 
 async def test_a_camera_that_finds_no_faces_itself_is_a_view_that_is_not_clear(
-    fake: Any, controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    fake, controller, monkeypatch
+):
     """While the robot waits, pictures may show no cube at all. What a camera cannot lock is noted
     once."""
     controller.machine = fake.machine_with(wait_for_clear_view_s=60)
@@ -462,9 +439,7 @@ async def test_a_camera_that_finds_no_faces_itself_is_a_view_that_is_not_clear(
     assert [note.code for note in record.notes] == ["exposure-not-locked", "looked-again"]
 
 
-async def test_no_motion_waits_for_the_disk(
-    fake: Any, controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_motion_waits_for_the_disk(fake, controller, monkeypatch):
     """Pictures and plan are written while the robot turns."""
     disk, write = threading.Event(), RunWriter.save_photo
 

@@ -39,9 +39,7 @@ def code_of(refused: pytest.ExceptionInfo[Conflict]) -> str:
     return str(refused.value.args[0].code)
 
 
-async def test_maintenance_is_one_person_s_and_ends_unhomed(
-    controller: JobController, fake: Any
-) -> None:
+async def test_maintenance_is_one_person_s_and_ends_unhomed(controller, fake):
     await controller.start(StartRequest(kind="home"))
     await controller.finished()
     assert controller.status().homed
@@ -109,9 +107,7 @@ def pulse(profile: Any, name: str) -> int:
     return int(profile.actuators["lid"].positions_us[name])
 
 
-async def test_what_is_kept_and_what_is_tried_out_count_for_a_trial(
-    maintained: Maintained,
-) -> None:
+async def test_what_is_kept_and_what_is_tried_out_count_for_a_trial(maintained):
     mode = maintained.mode
     mode.enter()
     assert maintained.contact.calibrating
@@ -141,7 +137,7 @@ async def test_what_is_kept_and_what_is_tried_out_count_for_a_trial(
     assert maintained.controller.state is RobotState.IDLE
 
 
-async def test_what_was_tried_out_before_gives_way(maintained: Maintained) -> None:
+async def test_what_was_tried_out_before_gives_way(maintained):
     mode = maintained.mode
     mode.enter()
     await mode.try_out({CLOSE: 1510})
@@ -156,7 +152,7 @@ async def test_what_was_tried_out_before_gives_way(maintained: Maintained) -> No
     assert (await mode.values()).values == {OPEN: 1350}
 
 
-async def test_outside_of_maintenance_nothing_is_calibrated(maintained: Maintained) -> None:
+async def test_outside_of_maintenance_nothing_is_calibrated(maintained):
     mode = maintained.mode
     save, try_out = partial(mode.save, {}), partial(mode.try_out, {})
     for work in (save, try_out, mode.restore, maintained.perform):
@@ -170,7 +166,7 @@ async def test_outside_of_maintenance_nothing_is_calibrated(maintained: Maintain
     assert code_of(refused) == "estop-open"
 
 
-async def test_the_version_before_comes_back_and_goes_again(maintained: Maintained) -> None:
+async def test_the_version_before_comes_back_and_goes_again(maintained):
     mode = maintained.mode
     mode.enter()
     with pytest.raises(Conflict) as refused:
@@ -188,7 +184,7 @@ async def test_the_version_before_comes_back_and_goes_again(maintained: Maintain
     assert pulse(maintained.made[-1], "open") == 1350
 
 
-async def test_a_robot_that_cannot_be_put_together_is_a_fault(maintained: Maintained) -> None:
+async def test_a_robot_that_cannot_be_put_together_is_a_fault(maintained):
     mode = maintained.mode
     mode.enter()
     await mode.save({OPEN: 1340})
@@ -200,7 +196,7 @@ async def test_a_robot_that_cannot_be_put_together_is_a_fault(maintained: Mainta
     assert not maintained.controller.is_calibrated
 
 
-async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained: Maintained) -> None:
+async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained):
     mode = maintained.mode
     before = maintained.controller.machine
     await mode.adjust({OPEN: 1340})
@@ -224,9 +220,7 @@ async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained: Ma
     [({DIRECTION: True}, ["table"]), ({DIRECTION: True, STEPS: 3200}, [])],
 )
 @pytest.mark.parametrize("lost", [(), ("table",)])
-def test_motors_turn_back_while_their_count_is_known(
-    daemon: Any, tried: dict[str, object], guessed: list[str], lost: tuple[str, ...]
-) -> None:
+def test_motors_turn_back_while_their_count_is_known(daemon, tried, guessed, lost):
     daemon.motion.lost = lost
     client = ControlClient()
     with client.maintenance():
@@ -242,8 +236,8 @@ def test_motors_turn_back_while_their_count_is_known(
 @pytest.mark.parametrize(("profile_name", "counts"), [("cubotino", False), ("mindcuber", True)])
 @pytest.mark.parametrize("lost", [(), ("table",)])
 async def test_motors_that_may_stand_askew_are_noted_until_they_are_found(
-    maintained: Maintained, fake: Any, counts: bool, lost: tuple[str, ...]
-) -> None:
+    maintained, fake, counts, lost
+):
     mode, store = maintained.mode, maintained.store
     fake.motion.lost = lost
     mode.enter()
@@ -260,9 +254,7 @@ async def test_motors_that_may_stand_askew_are_noted_until_they_are_found(
 
 
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
-async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(
-    maintained: Maintained, fake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(maintained, fake, monkeypatch):
     """Motors that cannot turn back are doubted, and what was tried out is over in any case."""
 
     def out_of_reach(_: object) -> None:
@@ -284,7 +276,6 @@ async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(
         broken.setattr(CalibrationStore, "load", unreadable)
         await mode.leave()
     fault = controller.status().fault
-    assert fault is not None
     assert (fault.code, fault.cause) == ("calibration-unusable", "line 1: no JSON")
     mode.enter()
     assert DIRECTION not in (await mode.values()).values
@@ -292,8 +283,8 @@ async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(
 
 @pytest.mark.parametrize("emergency", [False, True])
 async def test_lost_motors_are_asked_for_by_the_robot_that_moves_next(
-    controller: JobController, fake: Any, tmp_path: Path, emergency: bool
-) -> None:
+    controller, fake, tmp_path, emergency
+):
     """The robot put together from what was saved; after an emergency stop it waits for people."""
     heir, store = FakeMachine(), CalibrationStore(tmp_path / "state")
     made, contact = heir.machine(), ConfirmedRange({})
@@ -321,7 +312,7 @@ TAKE_OVER = {"at": "pts/3", "take_over": True}
 
 
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
-async def test_a_take_over_turns_no_motor_back(maintained: Maintained, fake: Any) -> None:
+async def test_a_take_over_turns_no_motor_back(maintained, fake):
     """Whoever had the robot may have their hands in it, though nothing moved."""
     mode, cancelled = maintained.mode, list[bool]()
 
@@ -351,9 +342,7 @@ def session_of(lease: aiohttp.ClientResponse) -> dict[str, str]:
     return {SESSION_HEADER: lease.headers[SESSION_HEADER]}
 
 
-async def test_programs_of_other_containers_are_told_apart(
-    client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_programs_of_other_containers_are_told_apart(client, monkeypatch):
     monkeypatch.setattr(http_server, "process_of", lambda _: 0)
     async with client.post("/maintenance") as first:
         own = session_of(first)
@@ -368,9 +357,7 @@ async def test_programs_of_other_containers_are_told_apart(
             second.close()
 
 
-async def test_of_two_that_take_over_at_once_one_calibrates(
-    client: aiohttp.ClientSession, controller: JobController
-) -> None:
+async def test_of_two_that_take_over_at_once_one_calibrates(client, controller):
     async with client.post("/maintenance") as first:
         both = await asyncio.gather(
             *(client.post("/maintenance", json=TAKE_OVER | {"at": at}) for at in ("a", "b"))
@@ -385,9 +372,7 @@ async def test_of_two_that_take_over_at_once_one_calibrates(
         winner.close()
 
 
-def test_a_session_ends_though_the_reason_cannot_be_read(
-    daemon: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_ends_though_the_reason_cannot_be_read(daemon, monkeypatch):
     class Cut:
         def model_dump_json(self) -> str:
             return '{"text": "a ter'

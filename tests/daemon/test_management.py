@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from pathlib import Path
 
 import pytest
 
 from robot.api.models import StartRequest
-from robot.daemon.job_control import JobController
 from robot.daemon.log_keeper import MOST_LINES, LogKeeper
 from robot.settings import BadProfile, profile_file
 from robot.text.faults import Conflict
@@ -28,9 +26,7 @@ def logger() -> logging.Logger:
     return logger
 
 
-def test_the_log_outlives_the_daemon_and_numbers_go_on(
-    tmp_path: Path, logger: logging.Logger
-) -> None:
+def test_the_log_outlives_the_daemon_and_numbers_go_on(tmp_path, logger):
     keeper = LogKeeper(tmp_path)
     logger.handlers = [keeper]
     logger.info("first")
@@ -47,14 +43,12 @@ def test_the_log_outlives_the_daemon_and_numbers_go_on(
     assert (line.level, line.text) == ("error", "after a restart")
 
 
-def test_a_damaged_log_is_begun_again(tmp_path: Path) -> None:
+def test_a_damaged_log_is_begun_again(tmp_path):
     (tmp_path / "cubistd.log").write_bytes(b"\xff{half a li")
     assert LogKeeper(tmp_path).latest == 0
 
 
-async def test_a_check_up_waits_for_the_robot_and_ends_when_it_begins(
-    controller: JobController, tmp_path: Path
-) -> None:
+async def test_a_check_up_waits_for_the_robot_and_ends_when_it_begins(controller, tmp_path):
     management = management_of(controller, tmp_path / "state")
     found = await management.check_up()
     assert [one.about for one in found.findings] == ["disk"]
@@ -67,9 +61,7 @@ async def test_a_check_up_waits_for_the_robot_and_ends_when_it_begins(
     await controller.finished()
 
 
-async def test_nothing_is_checked_or_restarted_while_the_robot_works(
-    controller: JobController, tmp_path: Path
-) -> None:
+async def test_nothing_is_checked_or_restarted_while_the_robot_works(controller, tmp_path):
     management = management_of(controller, tmp_path / "state", is_supervised=True)
     await controller.start(StartRequest())
     for work in (
@@ -86,17 +78,13 @@ async def test_nothing_is_checked_or_restarted_while_the_robot_works(
     assert (await controller.library.run_record("1")).outcome == "stopped"
 
 
-async def test_a_daemon_that_nobody_starts_again_does_not_end(
-    controller: JobController, tmp_path: Path
-) -> None:
+async def test_a_daemon_that_nobody_starts_again_does_not_end(controller, tmp_path):
     with pytest.raises(Conflict, match="by hand"):
         await management_of(controller, tmp_path / "state").restart(force=True)
     assert not controller.ended.is_set()
 
 
-async def test_a_profile_is_kept_for_the_next_start_only_if_it_is_good(
-    controller: JobController, tmp_path: Path
-) -> None:
+async def test_a_profile_is_kept_for_the_next_start_only_if_it_is_good(controller, tmp_path):
     management = management_of(controller, tmp_path / "state")
     verdict = await management.check_profile(TEXT.replace("title:", "titel:", 1))
     assert not verdict.ok and any(one.line > 0 for one in verdict.complaints)

@@ -22,7 +22,6 @@ from robot.api import http_server
 from robot.api.endpoints import RobotState
 from robot.calibration.values import BadCalibration
 from robot.daemon import server
-from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES, document
 from robot.motion.schedule import motion_error
 from robot.records.storage import NOT_STORED, StorageError
@@ -40,7 +39,7 @@ async def call(
         return response.status, await response.json()
 
 
-def test_every_operation_is_described_with_what_it_takes_and_how_it_fails() -> None:
+def test_every_operation_is_described_with_what_it_takes_and_how_it_fails():
     described = document("7.8.9")
     assert described["info"]["version"] == "7.8.9"
     assert set(described["components"]["schemas"]) >= {"ErrorReply", "Event", "RunRecord"}
@@ -76,9 +75,7 @@ def test_every_operation_is_described_with_what_it_takes_and_how_it_fails() -> N
         (CubistError("odd"), 503, "robot", None),
     ],
 )
-def test_errors_become_answers(
-    error: CubistError, status: int, name: str, fault: str | None
-) -> None:
+def test_errors_become_answers(error, status, name, fault):
     answer: Any = server.explain(error)
     assert (answer.status, answer.error) == (status, name)
     assert answer.more.get("fault") == fault
@@ -97,13 +94,8 @@ def test_errors_become_answers(
     ],
 )
 async def test_an_error_of_the_robot_is_answered_with_its_name(
-    client: aiohttp.ClientSession,
-    controller: JobController,
-    monkeypatch: pytest.MonkeyPatch,
-    error: CubistError,
-    status: int,
-    expected: dict[str, str],
-) -> None:
+    client, controller, monkeypatch, error, status, expected
+):
     async def fail(*_: object, **__: object) -> None:
         raise error
 
@@ -114,9 +106,7 @@ async def test_an_error_of_the_robot_is_answered_with_its_name(
     assert ("What to do: " in answer["reason"]) is isinstance(error, LinkError)
 
 
-async def test_who_asked_may_leave_before_it_is_done(
-    path: Path, controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_who_asked_may_leave_before_it_is_done(path, controller, monkeypatch):
     asked, may_go, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def stop(*, emergency: bool = False) -> bool:
@@ -138,9 +128,7 @@ async def test_who_asked_may_leave_before_it_is_done(
     monkeypatch.undo()
 
 
-async def test_maintenance_lasts_as_long_as_its_answer_is_read(
-    client: aiohttp.ClientSession, controller: JobController
-) -> None:
+async def test_maintenance_lasts_as_long_as_its_answer_is_read(client, controller):
     async with client.post("/maintenance") as lease:
         assert lease.content_type == "application/jsonl"
         assert await lease.content.readline() == b"{}\n"
@@ -156,9 +144,7 @@ async def test_maintenance_lasts_as_long_as_its_answer_is_read(
     assert controller.state is RobotState.IDLE
 
 
-async def test_events_are_streamed_as_lines_and_nobody_stays_behind(
-    client: aiohttp.ClientSession, controller: JobController
-) -> None:
+async def test_events_are_streamed_as_lines_and_nobody_stays_behind(client, controller):
     async with client.get("/events") as response:
         assert response.content_type == "application/jsonl"
         controller.condition.publish("step", "one")
@@ -172,8 +158,8 @@ async def test_events_are_streamed_as_lines_and_nobody_stays_behind(
 
 @pytest.mark.parametrize("mask", [0o000, 0o077])
 async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_that_alone(
-    short_folder: Path, mask: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    short_folder, mask, monkeypatch
+):
     """Other threads write files meanwhile, with the same mask."""
     before = os.umask(mask)
     try:
@@ -189,9 +175,7 @@ async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_th
 
 
 @pytest.mark.quick
-async def test_the_state_is_asked_and_jobs_are_started_listed_and_stopped(
-    client: aiohttp.ClientSession, controller: JobController
-) -> None:
+async def test_the_state_is_asked_and_jobs_are_started_listed_and_stopped(client, controller):
     code, status = await call(client, "GET", "/status")
     assert code == 200
     assert (status["state"], status["robot"], status["process"]) == ("idle", "fake", os.getpid())
@@ -231,16 +215,14 @@ async def test_the_state_is_asked_and_jobs_are_started_listed_and_stopped(
     ],
 )
 async def test_wrong_requests_are_refused_with_the_reason(
-    client: aiohttp.ClientSession, method: str, target: str, body: bytes, status: int, reason: str
-) -> None:
+    client, method, target, body, status, reason
+):
     code, answer = await call(client, method, target, data=body)
     assert (code, reason in answer["reason"].lower()) == (status, True), answer
     assert answer["error"] in {"bad-request", "not-found"} or status in {404, 405, 413}
 
 
-async def test_a_slow_body_is_cut_off(
-    path: Path, monkeypatch: pytest.MonkeyPatch, client: aiohttp.ClientSession
-) -> None:
+async def test_a_slow_body_is_cut_off(path, monkeypatch, client):
     monkeypatch.setattr(http_server, "BODY_LIMIT_S", 0.01)
     head = b"POST /start HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
     assert b"400" in (await asyncio.to_thread(talk, path, head)).split(b"\r\n")[0]
@@ -249,8 +231,8 @@ async def test_a_slow_body_is_cut_off(
 
 
 async def test_a_stale_socket_is_replaced_and_a_file_is_not(
-    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
-) -> None:
+    controller, fake, maintenance_of, short_folder
+):
     path, app = short_folder / "control.sock", web.Application()
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(path))
@@ -383,9 +365,7 @@ def traces(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
 
 
 @pytest.mark.parametrize("name", [*MALFORMED, *REFUSED])
-async def test_what_is_no_http_or_not_described_is_refused_in_json(
-    path: Path, caplog: pytest.LogCaptureFixture, name: str
-) -> None:
+async def test_what_is_no_http_or_not_described_is_refused_in_json(path, caplog, name):
     caplog.set_level(logging.DEBUG)
     data = await asyncio.to_thread(talk, path, (MALFORMED | REFUSED)[name])
     (status,) = assert_refused_in_json(data)
@@ -461,13 +441,7 @@ async def assert_bytes_do_no_harm(path: Path, examples: int) -> None:
     "examples",
     [300, pytest.param(5_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])],
 )
-async def test_any_bytes_are_answered_in_json(
-    path: Path,
-    caplog: pytest.LogCaptureFixture,
-    controller: JobController,
-    fake: Any,
-    examples: int,
-) -> None:
+async def test_any_bytes_are_answered_in_json(path, caplog, controller, fake, examples):
     fake.scanner.readings = ["solved"] * examples
     await assert_bytes_do_no_harm(path, examples)
     await controller.stop()

@@ -63,7 +63,7 @@ RIGHTS = {
 
 
 @pytest.mark.parametrize("program", Program)
-def test_a_program_has_its_routes_and_a_new_route_is_nobody_s(program: Program) -> None:
+def test_a_program_has_its_routes_and_a_new_route_is_nobody_s(program):
     allowed = {f"{one.method} {one.path}" for one in ROUTES if program.may_ask(one.endpoint)}
     assert allowed == RIGHTS[program]
 
@@ -92,9 +92,7 @@ async def sockets(
 
 
 @pytest.mark.parametrize("program", Program)
-async def test_a_program_that_was_taken_over_gets_no_other_route(
-    sockets: Sockets, program: Program, fake: Any
-) -> None:
+async def test_a_program_that_was_taken_over_gets_no_other_route(sockets, program, fake):
     """It asks for everything, as what it may not ask for does not exist."""
     session = sockets[program]
     denied = [(one.method, one.path) for one in ROUTES if not program.may_ask(one.endpoint)]
@@ -114,9 +112,7 @@ POSITION = {"actuators.lid.positions_us.open": 1345}
 
 
 @pytest.mark.parametrize("provisional", [False, True])
-async def test_the_display_sets_colours_and_nothing_that_counts_as_confirmed(
-    sockets: Sockets, provisional: bool
-) -> None:
+async def test_the_display_sets_colours_and_nothing_that_counts_as_confirmed(sockets, provisional):
     display = sockets[Program.DISPLAY]
     async with display.post("/maintenance", json={"place": "display"}) as lease:
         assert lease.status == 200
@@ -154,9 +150,7 @@ for method, path, body in (
 
 
 @pytest.mark.parametrize("who", [None, Program.GUIDE])
-async def test_only_the_program_that_calibrates_may_keep_and_move(
-    sockets: Sockets, fake: Any, short_folder: Path, who: Program | None
-) -> None:
+async def test_only_the_program_that_calibrates_may_keep_and_move(sockets, fake, short_folder, who):
     """Another process at the same socket, and the same process at another, are refused."""
     owner, path = sockets[who], short_folder / "control.sock"
     async with owner.post("/maintenance", json={}) as lease:
@@ -178,9 +172,7 @@ async def test_only_the_program_that_calibrates_may_keep_and_move(
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root makes files of another group")
-async def test_the_socket_is_its_group_s_alone(
-    short_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_socket_is_its_group_s_alone(short_folder, monkeypatch):
     """The page's user reaches its socket, and not the control socket beside it."""
     page_group = grp.struct_group(("cubist-page", "x", 61_001, []))
     monkeypatch.setattr(grp, "getgrnam", lambda name: {page_group.gr_name: page_group}[name])

@@ -66,12 +66,8 @@ def start(folder: Path, *more: str) -> int:
     ],
 )
 def test_bad_configuration_is_for_a_person_and_never_tried_again(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    before: str | None,
-    after: str,
-) -> None:
+    tmp_path, monkeypatch, capsys, before, after
+):
     monkeypatch.setenv("JOURNAL_STREAM", "8:1234")
     mine = tmp_path / "mine.yaml"
     if before is not None:
@@ -81,7 +77,7 @@ def test_bad_configuration_is_for_a_person_and_never_tried_again(
     assert lines and all(line.startswith("<3>") for line in lines)
 
 
-def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path: Path) -> None:
+def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path):
     assert start(tmp_path, "--twin", str(tmp_path / "twin.sock"), "--port", "/dev/null") == 3
 
 
@@ -98,9 +94,7 @@ def make_link(path: Path) -> None:
         ("run/cubistd.lock", make_link),
     ],
 )
-def test_a_file_in_place_of_the_state_directory_or_lock_is_named(
-    tmp_path: Path, name: str, make: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_in_place_of_the_state_directory_or_lock_is_named(tmp_path, name, make, capsys):
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     make(path)
@@ -121,16 +115,14 @@ def test_a_file_in_place_of_the_state_directory_or_lock_is_named(
         ("log_level", "debug", "error"),
     ],
 )
-def test_a_flag_comes_before_the_environment(name: str, own: str, given: str) -> None:
+def test_a_flag_comes_before_the_environment(name, own, given):
     environment = {f"CUBIST_{name.upper()}": own}
     assert str(getattr(parse([], environment), name)) == own
     flag = f"--{name.replace('_', '-')}"
     assert str(getattr(parse([flag, given], environment), name)) == given
 
 
-def test_an_account_without_home_is_asked_for_a_directory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_account_without_home_is_asked_for_a_directory(monkeypatch, tmp_path, capsys):
     def unknown(_: int) -> None:
         raise KeyError
 
@@ -143,9 +135,7 @@ def test_an_account_without_home_is_asked_for_a_directory(
     assert parse(["--state-dir", "/s"], {}).state_dir == Path("/s")
 
 
-def test_the_service_s_directories_come_before_the_user_s(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_service_s_directories_come_before_the_user_s(monkeypatch, tmp_path):
     service = tmp_path / "service"
     monkeypatch.setattr(paths, "SYSTEM_RUNTIME", service)
     monkeypatch.setattr(paths, "SYSTEM_STATE", service)
@@ -168,13 +158,10 @@ with hold_lock(Path(sys.argv[1])):
 """
 
 
-def test_a_second_owner_is_told_who_holds_the_lock_and_a_killed_one_leaves_none(
-    tmp_path: Path,
-) -> None:
+def test_a_second_owner_is_told_who_holds_the_lock_and_a_killed_one_leaves_none(tmp_path):
     path = tmp_path / "cubistd.lock"
     command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(InvalidRequest, match=f"process {holder.pid}"), hold_lock(path):
             pass
@@ -186,7 +173,7 @@ def test_a_second_owner_is_told_who_holds_the_lock_and_a_killed_one_leaves_none(
 
 
 @pytest.mark.parametrize("abstract", [False, True])
-def test_the_service_manager_hears_how_it_is(abstract: bool, tmp_path: Path) -> None:
+def test_the_service_manager_hears_how_it_is(abstract, tmp_path):
     address = f"@cubist-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
     notifier = Notifier(address)
     notifier.alive()  # the manager is not there yet
@@ -218,7 +205,7 @@ def test_the_service_manager_hears_how_it_is(abstract: bool, tmp_path: Path) -> 
         ({}, None),
     ],
 )
-def test_the_watchdog_is_this_process_s(environ: dict[str, str], watchdog_s: float | None) -> None:
+def test_the_watchdog_is_this_process_s(environ, watchdog_s):
     found = Notifier.from_environment(environ | {"NOTIFY_SOCKET": "/n"})
     assert found == Notifier("/n", watchdog_s)
     assert Notifier.from_environment({}) == Notifier(None, None)
@@ -240,7 +227,7 @@ except ValueError:
 
 
 @pytest.mark.parametrize("is_journal", [True, False])
-def test_the_journal_gets_a_level_with_every_line_and_a_person_the_time(is_journal: bool) -> None:
+def test_the_journal_gets_a_level_with_every_line_and_a_person_the_time(is_journal):
     environment = {"JOURNAL_STREAM": "8:1234"} if is_journal else {}
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -299,7 +286,7 @@ class Served:
         async with asyncio.timeout(60):
             loaded = LoadedProfile(CUBOTINO)
             versions = ProfileVersions(self.options.state_dir, "cubotino")
-            await serve(loaded, versions, self.options, self.manager, self.signals)  # type: ignore[arg-type]
+            await serve(loaded, versions, self.options, self.manager, self.signals)
         return self.controllers[-1]
 
 
@@ -327,7 +314,7 @@ def served(fake: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Se
     return served
 
 
-def test_no_signal_but_those_of_an_error_ends_the_daemon_out_of_order() -> None:
+def test_no_signal_but_those_of_an_error_ends_the_daemon_out_of_order():
     own_errors = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP"}
     harmless = {"SIGCHLD", "SIGCONT", "SIGPIPE", "SIGURG", "SIGWINCH", "SIGXFSZ"}
     stopping = {"SIGTSTP", "SIGTTIN", "SIGTTOU"}  # it goes on afterwards
@@ -337,8 +324,8 @@ def test_no_signal_but_those_of_an_error_ends_the_daemon_out_of_order() -> None:
 
 
 async def test_motion_is_stopped_before_anything_that_could_stop_it_is_closed(
-    served: Served, fake: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    served, fake, eventually, monkeypatch
+):
     was_open: list[bool] = []
     stop, begun = fake.motion.stop, []
 
@@ -361,9 +348,7 @@ async def test_motion_is_stopped_before_anything_that_could_stop_it_is_closed(
 
 
 @pytest.mark.parametrize("number", sorted({*END_SIGNALS} - {signal.SIGALRM}))  # the time limit's
-async def test_a_signal_ends_the_daemon_in_order(
-    served: Served, number: signal.Signals, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_signal_ends_the_daemon_in_order(served, number, caplog):
     caplog.set_level("INFO")
     served.manager.then = lambda: os.kill(os.getpid(), number)
     controller = await served.run()
@@ -387,7 +372,7 @@ async def test_a_signal_ends_the_daemon_in_order(
     assert served.signals.exit_code == (0 if number in ON_PURPOSE else 128 + number)
 
 
-def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
+def test_a_signal_that_nohup_ignores_stays_ignored():
     code = """
 import asyncio, os, signal
 from robot.daemon.service import EndSignals
@@ -406,9 +391,7 @@ raise SystemExit(signals.exit_code)
     assert done.returncode == 128 + signal.SIGUSR1
 
 
-async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
-    served: Served, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(served, caplog):
     key, store = "actuators.lid.positions_us.open", served.options.state_dir
     sizes = CubeSizes(CUBOTINO)
     values = CalibrationStore(store, sizes)
@@ -442,8 +425,8 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
 
 
 async def test_what_broke_off_is_known_until_somebody_was_told_or_everything_is_homed(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    served, monkeypatch
+):
     monkeypatch.setattr(daemon_main, "STATUS_EVERY_S", 0.01)
     values = CalibrationStore(served.options.state_dir)
     RunStore(served.options.state_dir / "runs").begin("home", "cubotino", utc_now())
@@ -465,7 +448,7 @@ async def test_what_broke_off_is_known_until_somebody_was_told_or_everything_is_
     assert served.fake.distrusted == []
 
 
-async def test_the_socket_is_answered_while_the_daemon_runs(served: Served) -> None:
+async def test_the_socket_is_answered_while_the_daemon_runs(served):
     asking: list[asyncio.Task[None]] = []
 
     async def ask() -> None:
@@ -485,7 +468,7 @@ async def test_the_socket_is_answered_while_the_daemon_runs(served: Served) -> N
     assert (served.options.runtime_dir / POWER_OFF_MARK).read_bytes() == b""
 
 
-async def test_a_robot_that_is_not_there_is_no_reason_not_to_start(served: Served) -> None:
+async def test_a_robot_that_is_not_there_is_no_reason_not_to_start(served):
     served.fake.motion.open_fault = RobotError("board-absent", "it is gone", "Plug it in")
     await served.run()
     assert ("ready", "fault: it is gone") in served.manager.told
@@ -493,11 +476,8 @@ async def test_a_robot_that_is_not_there_is_no_reason_not_to_start(served: Serve
 
 @pytest.mark.parametrize(("watchdog_s", "period_s"), [(None, 1.0), (2.4, 0.8), (60.0, 1.0)])
 async def test_the_manager_hears_in_time_and_of_each_state_once(
-    controller: JobController,
-    monkeypatch: pytest.MonkeyPatch,
-    watchdog_s: float | None,
-    period_s: float,
-) -> None:
+    controller, monkeypatch, watchdog_s, period_s
+):
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -510,7 +490,7 @@ async def test_the_manager_hears_in_time_and_of_each_state_once(
     manager = Manager(watchdog_s=watchdog_s)
     monkeypatch.setattr(daemon_main.asyncio, "sleep", sleep)
     with pytest.raises(asyncio.CancelledError):
-        await keep_manager_informed(controller, manager)  # type: ignore[arg-type]
+        await keep_manager_informed(controller, manager)
     assert slept == [pytest.approx(period_s)] * 3
     assert manager.told == [
         *[("status", "idle"), ("alive", ""), ("alive", "")],

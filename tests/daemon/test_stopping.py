@@ -79,13 +79,8 @@ STOPS: dict[str, Callable[[JobController, Maintenance, FrontPanel], Awaitable[ob
 
 @pytest.mark.parametrize("how", STOPS)
 async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
-    trial: asyncio.Task[Nothing],
-    controller: JobController,
-    maintenance: Maintenance,
-    panel: FrontPanel,
-    fake: Any,
-    how: str,
-) -> None:
+    trial, controller, maintenance, panel, fake, how
+):
     await STOPS[how](controller, maintenance, panel)
     with pytest.raises(RobotError) as ended:
         await trial
@@ -98,8 +93,8 @@ async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
 
 
 async def test_a_trial_whose_connection_ends_before_it_begins_moves_nothing(
-    maintenance: Maintenance, fake: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    maintenance, fake, eventually, monkeypatch
+):
     loading, may_go = threading.Event(), threading.Event()
     load = CalibrationStore.load
 
@@ -123,12 +118,8 @@ async def test_a_trial_whose_connection_ends_before_it_begins_moves_nothing(
 
 @pytest.mark.parametrize("how", ["stop", "emergency button"])
 async def test_a_stop_waits_for_nothing_else_that_is_done(
-    trial: asyncio.Task[Nothing],
-    controller: JobController,
-    maintenance: Maintenance,
-    panel: FrontPanel,
-    how: str,
-) -> None:
+    trial, controller, maintenance, panel, how
+):
     """Searches, and writing to an SD card, have all threads of the loop's pool."""
     done = threading.Event()
     pool = ThreadPoolExecutor(1)
@@ -144,11 +135,8 @@ async def test_a_stop_waits_for_nothing_else_that_is_done(
 
 
 async def test_a_stop_that_takes_too_long_becomes_an_emergency_stop(
-    trial: asyncio.Task[Nothing],
-    controller: JobController,
-    fake: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    trial, controller, fake, monkeypatch
+):
     """The board says for ever that something moves."""
     halted, emergency_stop = threading.Event(), fake.motion.emergency_stop
 
@@ -166,8 +154,8 @@ async def test_a_stop_that_takes_too_long_becomes_an_emergency_stop(
 
 @pytest.mark.parametrize("power_off", [False, True])
 async def test_the_daemon_ends_although_the_robot_does_not_confirm_the_stop(
-    trial: asyncio.Task[Nothing], controller: JobController, fake: Any, power_off: bool
-) -> None:
+    trial, controller, fake, power_off
+):
     def unconfirmed() -> None:
         raise RobotError("link-lost")
 
@@ -181,9 +169,7 @@ async def test_the_daemon_ends_although_the_robot_does_not_confirm_the_stop(
         await trial
 
 
-async def test_nothing_begins_once_the_daemon_ends(
-    controller: JobController, maintenance: Maintenance, fake: Any, eventually: Any
-) -> None:
+async def test_nothing_begins_once_the_daemon_ends(controller, maintenance, fake, eventually):
     await in_a_job(controller, maintenance, fake, eventually)
     ending = asyncio.create_task(controller.end())
     await asyncio.sleep(0)
@@ -197,8 +183,8 @@ async def test_nothing_begins_once_the_daemon_ends(
 
 
 async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
-    maintenance: Maintenance, controller: JobController, fake: Any
-) -> None:
+    maintenance, controller, fake
+):
     maintenance.enter()
     await maintenance.perform(TURNING, ApiRequest())
     assert await controller.stop()
@@ -210,8 +196,8 @@ async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
 
 
 async def test_a_trial_that_swallows_the_stop_is_stopped_all_the_same(
-    maintenance: Maintenance, controller: JobController, fake: Any, eventually: Any
-) -> None:
+    maintenance, controller, fake, eventually
+):
     def lenient(bench: Bench, asked: ApiRequest) -> Nothing:
         try:
             return turned_twice(bench, asked)
@@ -248,9 +234,7 @@ def opening(fake: Any) -> Opening:
     return Opening(fake)
 
 
-async def test_a_stop_ends_a_job_that_still_connects(
-    controller: JobController, fake: Any, opening: Opening, eventually: Any
-) -> None:
+async def test_a_stop_ends_a_job_that_still_connects(controller, fake, opening, eventually):
     fake.motion.open_fault = RobotError("link-lost")
     await controller.leave_maintenance()
     opening.hold()
@@ -293,14 +277,8 @@ MODES = {"rest": at_rest, "job": in_a_job, "maintenance": in_maintenance, "trial
 @pytest.mark.parametrize("acknowledgement", ["home", "acknowledge"])
 @pytest.mark.parametrize("mode", MODES)
 async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
-    controller: JobController,
-    maintenance: Maintenance,
-    panel: FrontPanel,
-    fake: Any,
-    eventually: Any,
-    mode: str,
-    acknowledgement: str,
-) -> None:
+    controller, maintenance, panel, fake, eventually, mode, acknowledgement
+):
     await MODES[mode](controller, maintenance, fake, eventually)
     await controller.stop(emergency=True)
     fake.motion.hold = None
@@ -336,8 +314,8 @@ async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
 
 
 async def test_nothing_begins_while_the_robot_is_taken_into_use_again(
-    maintenance: Maintenance, controller: JobController, opening: Opening, eventually: Any
-) -> None:
+    maintenance, controller, opening, eventually
+):
     await controller.stop(emergency=True)
     opening.hold()
     acknowledgement = asyncio.create_task(controller.acknowledge())
@@ -352,8 +330,8 @@ async def test_nothing_begins_while_the_robot_is_taken_into_use_again(
 
 
 async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
-    trial: asyncio.Task[Nothing], maintenance: Maintenance, controller: JobController, fake: Any
-) -> None:
+    trial, maintenance, controller, fake
+):
     """Until then the robot holds the cube, whatever was tried out and is put together anew for."""
     await controller.stop(emergency=True)
     with pytest.raises(RobotError):
@@ -378,13 +356,8 @@ async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
 @pytest.mark.parametrize("how", ["stop", None])
 async def test_motors_that_count_their_steps_turn_back_unless_they_were_stopped(
-    trial: asyncio.Task[Nothing],
-    maintenance: Maintenance,
-    controller: JobController,
-    panel: FrontPanel,
-    fake: Any,
-    how: str | None,
-) -> None:
+    trial, maintenance, controller, panel, fake, how
+):
     cancelled: list[bool] = []
     fake.motion.bring_back = lambda _: cancelled.append(fake.motion.is_cancelled) or ()
     if how is None:

@@ -57,9 +57,7 @@ async def turning(fake: FakeMachine) -> AsyncIterator[Turning]:
     yield Turning(fake)
 
 
-async def test_the_camera_is_free_only_while_the_motion_is_certain_to_last(
-    turning: Turning,
-) -> None:
+async def test_the_camera_is_free_only_while_the_motion_is_certain_to_last(turning):
     assert await turning.count() == 0, "nobody knows yet how long it takes"
     await turning.reach(0.1, 0.0)
     await turning.reach(0.2, 1.0)
@@ -75,7 +73,7 @@ async def test_the_camera_is_free_only_while_the_motion_is_certain_to_last(
     assert await turning.count() == 2
 
 
-async def test_a_slow_camera_is_given_more_time(turning: Turning) -> None:
+async def test_a_slow_camera_is_given_more_time(turning):
     await turning.reach(0.1, 0.0)
     await turning.reach(0.2, 1.0)
 
@@ -84,14 +82,14 @@ async def test_a_slow_camera_is_given_more_time(turning: Turning) -> None:
         turning.now += 4.0
         return b"preview"
 
-    turning.fake.scanner.preview = slow  # type: ignore[method-assign]
+    turning.fake.scanner.preview = slow
     assert await turning.count() == 1
     turning.now += 0.5
     assert turning.job.motion_left_s == pytest.approx(3.5)
     assert await turning.count() == 1, "3.5 s are left, and the next one may take 4 s"
 
 
-async def test_a_camera_that_fails_is_left_to_its_looks(turning: Turning) -> None:
+async def test_a_camera_that_fails_is_left_to_its_looks(turning):
     await turning.reach(0.1, 0.0)
     await turning.reach(0.2, 1.0)
 
@@ -99,7 +97,7 @@ async def test_a_camera_that_fails_is_left_to_its_looks(turning: Turning) -> Non
         turning.fake.scanner.previews += 1
         raise RobotError("camera-vanished")
 
-    turning.fake.scanner.preview = fail  # type: ignore[method-assign]
+    turning.fake.scanner.preview = fail
     assert await turning.count() == 1
     turning.now += 1.0
     assert await turning.count() == 1
@@ -125,13 +123,12 @@ async def turn(controller: JobController, fake: FakeMachine, eventually: Any) ->
 
 
 def go_on(fake: FakeMachine) -> None:
-    assert fake.motion.hold is not None
     fake.motion.hold.set()
 
 
 async def test_a_job_of_no_interest_to_anybody_takes_no_picture_beside_its_looks(
-    long_motions: FakeMachine, controller: JobController, eventually: Any
-) -> None:
+    long_motions, controller, eventually
+):
     policy = controller.machine.policy.model_copy(update={"time_lapse": False})
     controller.machine = replace(controller.machine, policy=policy)
     await turn(controller, long_motions, eventually)
@@ -144,12 +141,8 @@ async def test_a_job_of_no_interest_to_anybody_takes_no_picture_beside_its_looks
 
 @pytest.mark.parametrize("emergency", [False, True])
 async def test_a_stop_does_not_wait_for_a_picture_under_way(
-    long_motions: FakeMachine,
-    controller: JobController,
-    eventually: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    emergency: bool,
-) -> None:
+    long_motions, controller, eventually, monkeypatch, emergency
+):
     begun, done = threading.Event(), threading.Event()
 
     def hang(_: str) -> bytes:
@@ -168,9 +161,7 @@ async def test_a_stop_does_not_wait_for_a_picture_under_way(
         done.set()
 
 
-async def test_whatever_the_time_lapse_fails_for_the_job_ends_as_it_did(
-    controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_whatever_the_time_lapse_fails_for_the_job_ends_as_it_did(controller, monkeypatch):
     def fail(*_: Any) -> None:
         raise ValueError("no such picture")
 
@@ -182,8 +173,8 @@ async def test_whatever_the_time_lapse_fails_for_the_job_ends_as_it_did(
 
 
 async def test_the_time_lapse_shows_the_first_camera_at_the_time_of_each_picture(
-    turning: Turning, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    turning, monkeypatch
+):
     added: list[tuple[float, bytes]] = []
     monkeypatch.setattr(TimeLapse, "add", lambda _, *picture: added.append(picture))
     async with turning.video.gathering():
@@ -194,7 +185,7 @@ async def test_the_time_lapse_shows_the_first_camera_at_the_time_of_each_picture
     assert added == [(3.0, b"top")]
 
 
-async def test_a_collage_shows_what_is_known_of_the_run_by_now(controller: JobController) -> None:
+async def test_a_collage_shows_what_is_known_of_the_run_by_now(controller):
     run = await controller.start(StartRequest())
     await controller.finished()
     record = await controller.library.run_record(run)
@@ -204,9 +195,7 @@ async def test_a_collage_shows_what_is_known_of_the_run_by_now(controller: JobCo
     assert await controller.library.collage(run) != before
 
 
-async def test_a_robot_without_a_camera_works_all_the_same(
-    fake: FakeMachine, controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_robot_without_a_camera_works_all_the_same(fake, controller, monkeypatch):
     def refuse(_: str | None) -> str:
         raise InvalidRequest("there is none")
 
@@ -218,8 +207,8 @@ async def test_a_robot_without_a_camera_works_all_the_same(
 
 @pytest.mark.parametrize("wanted", [True, False])
 async def test_viewers_see_the_turns_unless_the_profile_forbids_it(
-    long_motions: FakeMachine, controller: JobController, eventually: Any, wanted: bool
-) -> None:
+    long_motions, controller, eventually, wanted
+):
     update = {"time_lapse": False, "live_video": wanted}
     policy = controller.machine.policy.model_copy(update=update)
     controller.machine = replace(controller.machine, policy=policy)
@@ -240,11 +229,8 @@ async def test_viewers_see_the_turns_unless_the_profile_forbids_it(
 
 
 async def test_the_time_lapse_joins_the_record_after_the_run(
-    fake: FakeMachine,
-    controller: JobController,
-    eventually: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    fake, controller, eventually, monkeypatch
+):
     add, was_added = TimeLapse.add, threading.Event()
 
     def note(*of_add: Any) -> None:

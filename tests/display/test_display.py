@@ -97,13 +97,11 @@ IDLE = status(last_run=RUNS[0])
         (status(inspection_left_s=7.2), NOTHING, RUNS, Screenful("Inspection", "busy", "8")),
     ],
 )
-def test_the_display_shows_state_progress_and_result(
-    now: Any, live: Any, runs: list[Any], shown: Screenful
-) -> None:
+def test_the_display_shows_state_progress_and_result(now, live, runs, shown):
     assert view_of(now, live, runs, ENGLISH) == shown
 
 
-def test_a_fault_is_shown_with_its_remedy_and_texts_are_translated() -> None:
+def test_a_fault_is_shown_with_its_remedy_and_texts_are_translated():
     row = FAULTS["home-missing"]
     shown = view_of(in_trouble("home-missing"), NOTHING, RUNS, ENGLISH)
     assert shown.mood == "bad" and shown.lines == (f"{row.about} (lid)", row.remedy)
@@ -114,7 +112,7 @@ def test_a_fault_is_shown_with_its_remedy_and_texts_are_translated() -> None:
 
 
 @pytest.mark.parametrize(("at_us", "left"), [(0, 4), (999_999, 4), (1_000_000, 3), (5_000_000, 0)])
-def test_moves_left_are_counted_from_the_plan(at_us: int, left: int) -> None:
+def test_moves_left_are_counted_from_the_plan(at_us, left):
     assert moves_left(TURNING | {"at_us": at_us}) == left
 
 
@@ -126,7 +124,7 @@ def inked(picture: Image.Image, box: tuple[int, int, int, int]) -> int:
 
 @pytest.mark.parametrize(("controller", "size"), PANELS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_pictures_hold_what_is_shown(controller: str, size: tuple[int, int], language: str) -> None:
+def test_pictures_hold_what_is_shown(controller, size, language):
     if not drawing.has_font_for(language):
         pytest.skip("no letters for Japanese: sudo apt install fonts-noto-cjk")
     said = catalogue(language)
@@ -216,9 +214,7 @@ def wires(monkeypatch: pytest.MonkeyPatch) -> tuple[Pins, Bus]:
     ],
     ids=["st7789", "st7735", "ssd1306"],
 )
-def test_a_real_driver_gets_whole_pictures_and_only_its_own_pins(
-    settings: DisplaySettings, at: tuple[int, int], used: set[int], wires: tuple[Pins, Bus]
-) -> None:
+def test_a_real_driver_gets_whole_pictures_and_only_its_own_pins(settings, at, used, wires):
     pins, bus = wires
     device = LumaDisplay(settings)
     assert bus.opened == at
@@ -247,9 +243,7 @@ def test_a_real_driver_gets_whole_pictures_and_only_its_own_pins(
         ),
     ],
 )
-def test_a_panel_begins_where_it_is_in_the_memory_of_its_controller(
-    found: dict[str, Any], begin: tuple[int, int], wires: tuple[Pins, Bus]
-) -> None:
+def test_a_panel_begins_where_it_is_in_the_memory_of_its_controller(found, begin, wires):
     _, bus = wires
     device = LumaDisplay(DisplaySettings(dc_gpio=27, **found))
     bus.sent.clear()
@@ -278,9 +272,7 @@ def test_a_panel_begins_where_it_is_in_the_memory_of_its_controller(
         (OSError(121, "Remote I/O error"), "Check its wires"),
     ],
 )
-def test_what_luma_raises_has_its_remedy(
-    error: Exception, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_luma_raises_has_its_remedy(error, told, monkeypatch):
     monkeypatch.setattr(serial, "i2c", failing(error))
     with pytest.raises(PanelError, match=re.escape(told)) as fault:
         LumaDisplay(OLED)
@@ -296,13 +288,7 @@ def failing(error: Exception) -> Any:
 
 @pytest.mark.parametrize("settings", [LCD, OLED])
 @pytest.mark.parametrize("call", ["open", "writebytes", "later"])
-def test_wherever_a_bus_fails_it_is_given_back(
-    settings: DisplaySettings,
-    call: str,
-    wires: tuple[Pins, Bus],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_wherever_a_bus_fails_it_is_given_back(settings, call, wires, monkeypatch, caplog):
     fail = failing(OSError(121, "Remote I/O error"))
     if call == "later":
         device = LumaDisplay(settings)
@@ -318,7 +304,7 @@ def test_wherever_a_bus_fails_it_is_given_back(
     assert not wires[1].is_open
 
 
-def test_pins_that_cannot_be_had_are_no_matter_of_wires(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pins_that_cannot_be_had_are_no_matter_of_wires(monkeypatch):
     module = FakeModule()
     module.fail("setmode", LgpioError("can not open gpiochip"))
     monkeypatch.setattr("robot.display.device.RpiGpio", lambda: RpiGpio(module))
@@ -337,9 +323,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
-def test_a_display_that_is_lost_is_started_again(
-    screen: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_display_that_is_lost_is_started_again(screen, caplog):
     screen.display.side_effect = PanelError("Remote I/O error", code=DISPLAY_LOST)
     with pytest.raises(SystemExit) as ended:
         main(["--profile", "cubotino", "--socket", "/nowhere"])
@@ -347,9 +331,7 @@ def test_a_display_that_is_lost_is_started_again(
     assert "Remote I/O error" in caplog.text
 
 
-def test_it_draws_what_has_changed_and_switches_off(
-    screen: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_draws_what_has_changed_and_switches_off(screen, monkeypatch):
     ended = threading.Event()
     views = [view_of(now, TURNING, RUNS, ENGLISH) for now in (IDLE, IDLE, AT_WORK, AT_WORK)]
 
@@ -363,9 +345,7 @@ def test_it_draws_what_has_changed_and_switches_off(
     assert screen.display.call_count == 2 and screen.cleanup.called
 
 
-def test_japanese_without_letters_is_english(
-    screen: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_japanese_without_letters_is_english(screen, monkeypatch, caplog):
     monkeypatch.setattr(drawing, "FONTS", (Path("/absent"), *drawing.FONTS[1:]))
     ended = threading.Event()
     screen.display.side_effect = lambda _: ended.set()
@@ -375,7 +355,7 @@ def test_japanese_without_letters_is_english(
     assert screen.display.call_args.args[0].tobytes() == english.tobytes()
 
 
-def test_without_pillow_it_says_so_too() -> None:
+def test_without_pillow_it_says_so_too():
     script = (
         "import sys; sys.modules.update({'PIL': None, 'luma': None})\n"
         "from robot.display.device import LumaDisplay; from robot.settings import profile\n"
@@ -387,14 +367,14 @@ def test_without_pillow_it_says_so_too() -> None:
     assert "PanelError: the library for displays is not complete" in done.stderr
 
 
-def test_a_profile_without_display(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_profile_without_display(caplog):
     with pytest.raises(SystemExit) as ended:
         main(["--profile", "two-arm"])
     assert ended.value.code == 2
     assert "has no display" in caplog.text
 
 
-def test_it_follows_the_daemon_and_only_watches() -> None:
+def test_it_follows_the_daemon_and_only_watches():
     daemon = FakeClient(IDLE, RUNS)
     watch = Front(daemon, ENGLISH)
     first = watch.look()
@@ -408,9 +388,7 @@ def test_it_follows_the_daemon_and_only_watches() -> None:
     assert daemon.asked == []
 
 
-def test_letters_that_are_damaged_are_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_letters_that_are_damaged_are_replaced(tmp_path, monkeypatch):
     broken = tmp_path / "broken.ttf"
     broken.write_bytes(b"no letters")
     monkeypatch.setattr(drawing, "FONTS", (broken,))
@@ -419,7 +397,7 @@ def test_letters_that_are_damaged_are_replaced(
     assert inked(picture, (0, 40, *size)) > 0
 
 
-def test_pictures_for_the_documentation(tmp_path: Path) -> None:
+def test_pictures_for_the_documentation(tmp_path):
     """Keep the pictures in the folder that CUBIST_PICTURES names: docs/pictures."""
     kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
     views = [

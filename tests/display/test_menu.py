@@ -46,7 +46,7 @@ def presses(menu: Menu, *buttons: Any, working: bool = False) -> list[MenuAction
 
 
 @pytest.mark.parametrize("number", range(len(ENTRIES) - 1))
-def test_the_first_press_opens_the_menu_and_every_entry_is_reached(number: int) -> None:
+def test_the_first_press_opens_the_menu_and_every_entry_is_reached(number):
     for buttons in (["next"] * number, ["previous"] * (len(ENTRIES) - number)):
         menu = Menu()
         assert presses(menu, "select", *buttons) == [None] * (len(buttons) + 1)
@@ -55,7 +55,7 @@ def test_the_first_press_opens_the_menu_and_every_entry_is_reached(number: int) 
         assert menu.page is None
 
 
-def test_shutting_down_is_asked_for_twice() -> None:
+def test_shutting_down_is_asked_for_twice():
     menu = Menu()
     assert presses(menu, "next", "previous", "select") == [None] * 3
     assert menu.page == MenuPage(4, confirms=True)
@@ -64,7 +64,7 @@ def test_shutting_down_is_asked_for_twice() -> None:
     assert presses(menu, "select", "select") == [None, MenuAction.SHUT_DOWN]
 
 
-def test_the_menu_and_a_notice_close_by_themselves_or_by_a_press() -> None:
+def test_the_menu_and_a_notice_close_by_themselves_or_by_a_press():
     now = 0.0
     menu = Menu(lambda: now)
     presses(menu, "next", "next")
@@ -81,7 +81,7 @@ def test_the_menu_and_a_notice_close_by_themselves_or_by_a_press() -> None:
     assert menu.page is None
 
 
-def test_select_stops_what_is_under_way() -> None:
+def test_select_stops_what_is_under_way():
     menu = Menu()
     presses(menu, "next")
     assert presses(menu, "next", "select", working=True) == [None, MenuAction.STOP]
@@ -89,7 +89,7 @@ def test_select_stops_what_is_under_way() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["next", "select", "previous"]), st.booleans())))
-def test_no_press_moves_the_robot_or_ends_it_alone(found: list[tuple[Any, bool]]) -> None:
+def test_no_press_moves_the_robot_or_ends_it_alone(found):
     """Whatever came before: what is asked for was on the screen when it was pressed."""
     menu = Menu(lambda: 0.0)
     for button, working in found:
@@ -103,7 +103,7 @@ def test_no_press_moves_the_robot_or_ends_it_alone(found: list[tuple[Any, bool]]
             assert page.confirms == (action is MenuAction.SHUT_DOWN)
 
 
-def test_presses_are_debounced_and_stuck_buttons_do_nothing() -> None:
+def test_presses_are_debounced_and_stuck_buttons_do_nothing():
     module, now_us = FakeModule(), 0
     buttons = Buttons(RpiGpio(module), PINS, lambda: now_us)
     buttons.open()
@@ -136,15 +136,13 @@ def test_presses_are_debounced_and_stuck_buttons_do_nothing() -> None:
         assert told == expected
 
 
-def test_a_button_may_be_pressed_at_a_high_level() -> None:
+def test_a_button_may_be_pressed_at_a_high_level():
     module = FakeModule()
     Buttons(RpiGpio(module), PINS.model_copy(update={"active": "high"})).open()
     assert module.pulls == dict.fromkeys((23, 24, 25), FakeModule.PUD_DOWN)
 
 
-def test_buttons_that_are_absent_or_fail_later_leave_the_display(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_buttons_that_are_absent_or_fail_later_leave_the_display(caplog):
     def absent() -> Any:
         raise PanelError("RPi.GPIO cannot be used here")
 
@@ -169,13 +167,13 @@ def test_buttons_that_are_absent_or_fail_later_leave_the_display(
         (MenuAction.STOP, ("POST", "/stop", {"emergency": False})),
     ],
 )
-def test_what_the_daemon_is_asked(action: MenuAction, asked: tuple[str, str, Any]) -> None:
+def test_what_the_daemon_is_asked(action, asked):
     daemon = FakeClient()
     carry_out(action, daemon)
     assert daemon.asked == [asked]
 
 
-def test_colours_are_learned_and_kept() -> None:
+def test_colours_are_learned_and_kept():
     """By a whole simulated robot, as `cubist calibrate colours` does it."""
     profile = load_profile("cubotino")
     with robot_to_practise_on(profile, seed=5, speed=50):
@@ -198,14 +196,14 @@ def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it never came")
 
 
-def test_a_refusal_is_shown() -> None:
+def test_a_refusal_is_shown():
     front = Front(FakeClient(refuses="the emergency stop is pressed"), ENGLISH)
     front.press("next")
     front.press("select")
     until(lambda: front.look().lines == ("the emergency stop is pressed",))
 
 
-def test_a_press_stops_a_job_that_has_just_begun() -> None:
+def test_a_press_stops_a_job_that_has_just_begun():
     daemon = FakeClient()
     front = Front(daemon, ENGLISH)
     front.press("next")
@@ -215,7 +213,7 @@ def test_a_press_stops_a_job_that_has_just_begun() -> None:
     assert daemon.asked == [("POST", "/stop", {"emergency": False})]
 
 
-def test_buttons_and_display_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buttons_and_display_together(monkeypatch):
     """From a finger on the pin to the daemon, and to the picture."""
     module, daemon, shown = FakeModule(), FakeClient(), []
     gpio, made = RpiGpio(module), dummy(240, 135)
@@ -255,6 +253,6 @@ SPI = "\ndisplay: {controller: st7789, width: 240, height: 135, dc_gpio: 25, but
         ("next_gpio: 23, select_gpio: 24, active: high, pull: up", "where it counts as pressed"),
     ],
 )
-def test_impossible_button_pins_are_refused(buttons: str, complaint: str) -> None:
+def test_impossible_button_pins_are_refused(buttons, complaint):
     with pytest.raises(BadProfile, match=complaint):
         parse_profile(profile_path("cubotino-pocket").read_text() + SPI % buttons)

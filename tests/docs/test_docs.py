@@ -65,7 +65,6 @@ def attribute_of(owner: object, name: str) -> object | None:
 @pytest.fixture(scope="module")
 def draw_rooms() -> ModuleType:
     spec = importlib.util.spec_from_file_location("draw_rooms", ROOT / "docs/draw_rooms.py")
-    assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -73,7 +72,7 @@ def draw_rooms() -> ModuleType:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_name_path_and_link_leads_somewhere(page: Path) -> None:
+def test_every_name_path_and_link_leads_somewhere(page):
     text = page.read_text()
     code = "\n".join(code_of(text))
     assert [name for name in sorted(set(NAME.findall(code))) if not exists(name)] == []
@@ -85,12 +84,12 @@ def test_every_name_path_and_link_leads_somewhere(page: Path) -> None:
             assert not re.search(r"<[a-z ]+>", line), line
 
 
-def test_every_command_is_described() -> None:
+def test_every_command_is_described():
     described = {code.split()[0] for code in code_of((ROOT / "docs/cli.md").read_text()) if code}
     assert set(COMMANDS) - described == set()
 
 
-def test_every_endpoint_is_described() -> None:
+def test_every_endpoint_is_described():
     """Those of maintenance are listed by their last part; one with a command is in docs/cli.md."""
     codes = " ".join(code_of((ROOT / "docs/daemon.md").read_text()))
     described = set(re.findall(r"/[a-z/{}]+", codes)) | {f"/{command}" for command in COMMANDS}
@@ -98,7 +97,7 @@ def test_every_endpoint_is_described() -> None:
     assert {path for path in missing if path.removeprefix("/maintenance") not in described} == set()
 
 
-def test_a_name_that_is_gone_is_noticed() -> None:
+def test_a_name_that_is_gone_is_noticed():
     assert exists("solver.cube.cube.Cube.from_moves")
     assert exists("robot.link.Link.run")
     assert not exists("solver.cube.cube.Cube.from_nothing")
@@ -106,12 +105,12 @@ def test_a_name_that_is_gone_is_noticed() -> None:
     assert NAME.findall("see solver.pocket.nothing, solver/pocket.py") == ["solver.pocket.nothing"]
 
 
-def test_the_picture_of_the_rooms_is_today_s(draw_rooms: ModuleType) -> None:
+def test_the_picture_of_the_rooms_is_today_s(draw_rooms):
     said = "the imports have changed: run `make picture` and commit docs/pictures/rooms.svg"
     assert draw_rooms.PICTURE.read_text() == draw_rooms.drawn(), said
 
 
-def test_every_arrow_of_the_picture_points_down(draw_rooms: ModuleType) -> None:
+def test_every_arrow_of_the_picture_points_down(draw_rooms):
     arrows = draw_rooms.imports()
     floors = draw_rooms.floors(arrows)
     assert len(floors) > 30
@@ -120,7 +119,7 @@ def test_every_arrow_of_the_picture_points_down(draw_rooms: ModuleType) -> None:
         assert all(floors[other] < floors[room] for other in others)
 
 
-def test_no_class_name_is_defined_twice() -> None:
+def test_no_class_name_is_defined_twice():
     """A class name means one thing in the whole product."""
     files: dict[str, list[str]] = defaultdict(list)
     for path in (path for package in ROOMS for path in (ROOT / package).rglob("*.py")):
@@ -139,13 +138,13 @@ def purposes_as_markdown() -> str:
     return "\n\n".join(blocks)
 
 
-def test_the_purposes_of_positions_are_those_that_the_guide_shows() -> None:
+def test_the_purposes_of_positions_are_those_that_the_guide_shows():
     page = (ROOT / "docs/calibration.md").read_text(encoding="utf-8")
     assert purposes_as_markdown() in page
 
 
 @pytest.mark.parametrize("robot", list_profiles())
-def test_every_position_of_a_shipped_robot_has_a_purpose(robot: str) -> None:
+def test_every_position_of_a_shipped_robot_has_a_purpose(robot):
     profile = load_profile(robot)
     codes = {
         profile.mechanism.purpose_of(name, position)
@@ -167,12 +166,7 @@ SLOW = ("cubist demo", "cubist simulate")
 
 
 @pytest.mark.parametrize("command", TYPED)
-def test_every_command_works_as_it_is_written(
-    command: str,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+def test_every_command_works_as_it_is_written(command, capfd, monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
     code, words = ELSEWHERE.get(command, (ExitCode.DONE, ""))
@@ -184,7 +178,7 @@ def test_every_command_works_as_it_is_written(
     assert words in told.out + told.err
 
 
-def test_the_list_is_read_as_it_stands() -> None:
+def test_the_list_is_read_as_it_stands():
     assert len(TYPED) >= 9 and "cubist read --faces config/photographs" in TYPED
 
 
@@ -192,7 +186,7 @@ WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/newcomer.yml").read_text())
 STEPS = [step["run"] for step in WORKFLOW["jobs"]["try-it"]["steps"] if "run" in step]
 
 
-def test_the_workflow_runs_the_commands_of_readme_as_a_newcomer() -> None:
+def test_the_workflow_runs_the_commands_of_readme_as_a_newcomer():
     commands = re.findall(r"^    (make \w+) ", README, re.MULTILINE)
     assert commands == ["make demo", "make test"]
     ran = [step for step in STEPS if step.startswith("su ")]
@@ -200,17 +194,17 @@ def test_the_workflow_runs_the_commands_of_readme_as_a_newcomer() -> None:
     assert ran == [as_newcomer.format(command) for command in [*commands, "make lint"]]
 
 
-def test_the_workflow_installs_what_readme_names() -> None:
+def test_the_workflow_installs_what_readme_names():
     [needed] = re.findall(r"sudo apt install (.*)", README)
     [installed] = re.findall(r"install -y --no-install-recommends (.*)", STEPS[0])
     assert set(needed.split()) <= set(installed.split())
 
 
-def test_the_steps_are_shell() -> None:
+def test_the_steps_are_shell():
     for step in STEPS:
         subprocess.run(["bash", "-n"], input=step, text=True, check=True, timeout=60)
 
 
-def test_before_a_commit_the_hooks_run_make_lint() -> None:
+def test_before_a_commit_the_hooks_run_make_lint():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
     assert [hook["entry"] for repo in hooks["repos"] for hook in repo["hooks"]] == ["make lint"]

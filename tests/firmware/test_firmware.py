@@ -42,19 +42,19 @@ def run(*command: str | Path) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_the_unit_tests_in_c_pass(unit_tests: Path, subject: str) -> None:
+def test_the_unit_tests_in_c_pass(unit_tests, subject):
     run(unit_tests / f"test_{subject}")
 
 
 @PROGRAMS
-def test_the_corpus_is_survived(unit_tests: Path, program: str) -> None:
+def test_the_corpus_is_survived(unit_tests, program):
     files = sorted(CORPUS.iterdir())
     assert len(files) >= 40
     run(unit_tests / program, *files)
 
 
 @PROGRAMS
-def test_a_short_search_finds_nothing(fuzzers: Path, tmp_path: Path, program: str) -> None:
+def test_a_short_search_finds_nothing(fuzzers, tmp_path, program):
     short = [f"-runs={SHORT_RUNS}", "-seed=1", "-max_len=400", DICTIONARY]
     run(fuzzers / program, *short, tmp_path, CORPUS)
 
@@ -93,9 +93,7 @@ def chip_corpus(tmp_path: Path) -> Path:
     "runs", [SHORT_RUNS // 5, pytest.param(CHIP_RUNS, marks=[pytest.mark.long])]
 )
 @pytest.mark.timeout(1800)
-def test_the_rp2040_survives_whatever_comes_at_its_ports(
-    fuzzers: Path, tmp_path: Path, chip_corpus: Path, runs: int
-) -> None:
+def test_the_rp2040_survives_whatever_comes_at_its_ports(fuzzers, tmp_path, chip_corpus, runs):
     """Afterwards an emergency stop at either port still ends all motion."""
     options = [f"-runs={runs}", "-seed=1", "-max_len=400", "-len_control=0"]
     run(fuzzers / "fuzz_rp2040", *options, tmp_path, chip_corpus)
@@ -104,7 +102,7 @@ def test_the_rp2040_survives_whatever_comes_at_its_ports(
 @pytest.mark.long
 @pytest.mark.timeout(LONG_S + 120)
 @PROGRAMS
-def test_a_long_search_finds_nothing(fuzzers: Path, tmp_path: Path, program: str) -> None:
+def test_a_long_search_finds_nothing(fuzzers, tmp_path, program):
     long = [f"-max_total_time={LONG_S}", "-max_len=400", DICTIONARY]
     run(fuzzers / program, *long, tmp_path, CORPUS)
 
@@ -122,7 +120,7 @@ def host_port(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.quick
-def test_version_of_a_running_board(host_port: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_version_of_a_running_board(host_port, monkeypatch):
     ask = ["version", "--port", str(host_port)]
     told = json.loads(CliRunner().invoke(command, [*ask, "--json"]).stdout)
     assert told["board"] == "host" and told["matches"] is True
@@ -135,7 +133,7 @@ def test_version_of_a_running_board(host_port: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.quick
 @pytest.mark.parametrize("board", STATIC_RAM_BYTES)
-def test_a_board_has_room_and_computes_nothing_in_floating_point(board: str) -> None:
+def test_a_board_has_room_and_computes_nothing_in_floating_point(board):
     shown = CliRunner().invoke(command, ["build", "--board", board, "--json"])
     assert shown.exception is None, shown.exception
     told = json.loads(shown.stdout)
@@ -149,7 +147,7 @@ def test_a_board_has_room_and_computes_nothing_in_floating_point(board: str) -> 
 
 
 @pytest.mark.quick
-def test_several_may_build_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_may_build_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(board_family, "build_folder", lambda _: tmp_path / "firmware")
     with ThreadPoolExecutor(3) as builders:
         flash = {one.flash_bytes for one in builders.map(board_family.build, ["uno"] * 3)}
@@ -170,32 +168,32 @@ def generator() -> ModuleType:
     return module
 
 
-def test_files_are_up_to_date(generator: ModuleType) -> None:
+def test_files_are_up_to_date(generator):
     generated = generator.generated()
     assert {path.name for path in generated} >= {"protocol.h", "protocol.py", "fault_table.json"}
     for path, text in generated.items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: run generate_protocol.py"
 
 
-def test_a_change_of_the_definition_changes_them(generator: ModuleType, tmp_path: Path) -> None:
+def test_a_change_of_the_definition_changes_them(generator, tmp_path):
     changed = tmp_path / "protocol.toml"
     text = (FIRMWARE / "protocol.toml").read_text(encoding="utf-8")
     changed.write_text(text.replace("MAX_PAYLOAD = [48", "MAX_PAYLOAD = [40"), encoding="utf-8")
     assert generator.generated(changed) != generator.generated()
 
 
-def test_both_sides_stop_at_the_same_bytes(generator: ModuleType) -> None:
+def test_both_sides_stop_at_the_same_bytes(generator):
     header = next(text for path, text in generator.generated().items() if path.suffix == ".h")
     shown = ", ".join(f"{byte:#04x}" for byte in EMERGENCY_STOP.strip(b"\0"))
     assert f"PROTOCOL_STOP_PATTERN {{{shown}}}" in header
 
 
-def test_every_message_fits_a_frame() -> None:
+def test_every_message_fits_a_frame():
     assert all(message.LAYOUT.size <= MAX_PAYLOAD for message in MESSAGES.values())
 
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.NONE])
-def test_every_fault_says_what_to_do(fault: Fault) -> None:
+def test_every_fault_says_what_to_do(fault):
     row = FAULTS[code_of(fault)]
     error = RobotError(fault, detail="lid")
     assert all(part in str(error) for part in (row.about, row.cause, row.remedy, "lid"))

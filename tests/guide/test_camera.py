@@ -79,7 +79,7 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> CameraRig:
     return CameraRig(monkeypatch, client)
 
 
-def test_pictures_are_taken_again_and_again(rig: CameraRig) -> None:
+def test_pictures_are_taken_again_and_again(rig):
     assert [timer.seconds for timer in rig.timers] == [0]
     assert "pixels off the face" in rig.look()[0]
     assert [timer.seconds for timer in rig.timers] == [0, EVERY_S]
@@ -92,7 +92,7 @@ def test_pictures_are_taken_again_and_again(rig: CameraRig) -> None:
     assert len(rig.timers) == 3, "the next task reports it"
 
 
-def test_cameras_faces_and_corners_are_shown_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cameras_faces_and_corners_are_shown_in_turn(monkeypatch):
     rig = CameraRig(monkeypatch, FakeCalibrationClient("six-motor"))
     rig.client.trials[PICTURE] = {"jpeg": NOTHING}
     first, second = (one.name for one in rig.client.session.profile.cameras)
@@ -111,7 +111,7 @@ def test_cameras_faces_and_corners_are_shown_in_turn(monkeypatch: pytest.MonkeyP
     assert rig.shown == (first, "U", 0)
 
 
-def test_the_frame_is_found_in_the_latest_picture_moved_and_kept(rig: CameraRig) -> None:
+def test_the_frame_is_found_in_the_latest_picture_moved_and_kept(rig):
     assert rig.actions == ["find", "corner", "keep", "undo", "back"]
     before = rig.outline.corners
     rig.press("find", "keep")
@@ -138,7 +138,7 @@ def test_the_frame_is_found_in_the_latest_picture_moved_and_kept(rig: CameraRig)
 
 @pytest.mark.parametrize("corner", [0, 3])
 @pytest.mark.parametrize(("x", "y"), [(0, 1), (0.25, 0.5)])
-def test_a_corner_is_put_somewhere(rig: CameraRig, corner: int, x: float, y: float) -> None:
+def test_a_corner_is_put_somewhere(rig, corner, x, y):
     rig.press("put", corner=corner, x=x, y=y)
     put = rig.outline
     assert (put.corners[corner], put.chosen) == ([x, y], corner)
@@ -148,9 +148,7 @@ def test_a_corner_is_put_somewhere(rig: CameraRig, corner: int, x: float, y: flo
 
 
 @pytest.mark.parametrize("trouble", [None, RequestError(400, "bad-request", "no such camera")])
-def test_a_dialog_that_was_left_takes_no_pictures(
-    rig: CameraRig, trouble: RequestError | None
-) -> None:
+def test_a_dialog_that_was_left_takes_no_pictures(rig, trouble):
     rig.guide.later(lambda: rig.guide.open(CameraDialog(rig.guide, STEPS["camera"])))
     rig.settle()
     rig.guide.later(rig.guide.back)
@@ -163,7 +161,7 @@ def test_a_dialog_that_was_left_takes_no_pictures(
     assert (rig.pictures, rig.notice, len(rig.timers)) == ([], ("", ""), 2)
 
 
-def test_before_its_cameras_are_known_it_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_before_its_cameras_are_known_it_does_nothing(monkeypatch):
     monkeypatch.setattr("tests.rig.guide.ManualExecutor.submit", lambda *_: None)
     rig = CameraRig(monkeypatch, FakeCalibrationClient())
     rig.press("camera", "keep")

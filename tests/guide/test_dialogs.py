@@ -49,11 +49,10 @@ def open_step(client: FakeCalibrationClient, step: str, *cells: str) -> DialogRi
 # Placing an actuator
 
 
-def test_presses_move_the_actuator_and_keep_where_it_is() -> None:
+def test_presses_move_the_actuator_and_keep_where_it_is():
     client = FakeCalibrationClient(**{KEY: 1335})
     rig = place(client)
     shown = rig.state.contents.value
-    assert shown is not None
     assert (shown.text, shown.unit, shown.kept, shown.original) == ("1335", "us", 1335, 1335)
     assert shown.limits == (900, 2100)
     rig.press("by 1", *["step_back"] * 3)
@@ -68,7 +67,7 @@ def test_presses_move_the_actuator_and_keep_where_it_is() -> None:
     assert all(body is None or path == "/move" for path, body in client.asked[asked:])
 
 
-def test_a_servo_nobody_has_moved_begins_on_request_and_goes_in_small_steps() -> None:
+def test_a_servo_nobody_has_moved_begins_on_request_and_goes_in_small_steps():
     client = FakeCalibrationClient()
     rig = place(client)
     assert (rig.actions, rig.state.guidance) == (["begin", "give_up"], NOT_CONFIRMED)
@@ -90,9 +89,7 @@ def test_a_servo_nobody_has_moved_begins_on_request_and_goes_in_small_steps() ->
         ({}, ["begin"], [1500]),
     ],
 )
-def test_giving_up_goes_back_and_keeps_nothing(
-    values: dict[str, int], presses: list[str], moves: list[int]
-) -> None:
+def test_giving_up_goes_back_and_keeps_nothing(values, presses, moves):
     client = FakeCalibrationClient(**values)
     rig = place(client)
     rig.robot.waits = not values
@@ -102,7 +99,7 @@ def test_giving_up_goes_back_and_keeps_nothing(
     assert (rig.is_over, client.moves, client.values) == (True, moves, values)
 
 
-def test_what_fails_may_be_tried_again_and_left() -> None:
+def test_what_fails_may_be_tried_again_and_left():
     client = FakeCalibrationClient(**{KEY: 2090})
     rig = place(client)
     rig.press("by 50")
@@ -123,7 +120,7 @@ def test_what_fails_may_be_tried_again_and_left() -> None:
     assert rig.is_over, "even if the way back fails"
 
 
-def test_presses_faster_than_the_motion_count_in_the_end() -> None:
+def test_presses_faster_than_the_motion_count_in_the_end():
     client = FakeCalibrationClient(**{KEY: 1335})
     rig = place(client)
     rig.press("by 50", "by -50")  # the range up to there is confirmed now
@@ -135,7 +132,7 @@ def test_presses_faster_than_the_motion_count_in_the_end() -> None:
     assert client.values == {KEY: 1365}
 
 
-def test_presses_beyond_the_confirmed_range_are_dropped_during_a_motion() -> None:
+def test_presses_beyond_the_confirmed_range_are_dropped_during_a_motion():
     client = FakeCalibrationClient(**{KEY: 1335})
     rig = place(client)
     rig.robot.waits = True
@@ -201,9 +198,7 @@ def measure(found: Measurement) -> DialogRig:
         ),
     ],
 )
-def test_a_measurement_has_the_actions_it_can_use(
-    found: SpeedMeasurement, actions: list[str], value: str | None
-) -> None:
+def test_a_measurement_has_the_actions_it_can_use(found, actions, value):
     rig = measure(found)
     assert rig.actions == [*actions, "undo", "back"]
     assert (rig.state.heading, rig.state.guidance) == ("speed", "look")
@@ -213,7 +208,7 @@ def test_a_measurement_has_the_actions_it_can_use(
     assert moving == {"measure", "choose s"}
 
 
-def test_a_measurement_shows_its_lines_asks_and_is_kept_once() -> None:
+def test_a_measurement_shows_its_lines_asks_and_is_kept_once():
     found = SpeedMeasurement()
     rig = measure(found)
     rig.press("keep")
@@ -237,7 +232,7 @@ def test_a_measurement_shows_its_lines_asks_and_is_kept_once() -> None:
     ("begin", "answer", "mood"),
     [("measure", "no", "bad"), ("choose s", "yes", "good"), ("choose s", "no", "bad")],
 )
-def test_a_result_with_nothing_to_keep_is_good_or_bad(begin: str, answer: str, mood: str) -> None:
+def test_a_result_with_nothing_to_keep_is_good_or_bad(begin, answer, mood):
     found = SpeedMeasurement()
     rig = measure(found)
     rig.press(begin, answer)
@@ -245,7 +240,7 @@ def test_a_result_with_nothing_to_keep_is_good_or_bad(begin: str, answer: str, m
     assert found.heard == ["s" if begin == "choose s" else "", answer == "yes"]
 
 
-def test_a_failed_measurement_says_why_and_may_be_repeated() -> None:
+def test_a_failed_measurement_says_why_and_may_be_repeated():
     client = FakeCalibrationClient()
     client.failures["/maintenance/travel"] = RequestError(409, "refused", "the lid is jammed")
     rig = open_step(client, "travel", "holder")
@@ -257,7 +252,7 @@ def test_a_failed_measurement_says_why_and_may_be_repeated() -> None:
         assert (rig.notice, len(client.asked)) == (("the lid is jammed", "bad"), asked + 1)
 
 
-def test_leaving_a_measurement_stops_the_robot_and_withdraws_values_tried_out() -> None:
+def test_leaving_a_measurement_stops_the_robot_and_withdraws_values_tried_out():
     found = SpeedMeasurement()
     rig = measure(found)
     rig.robot.waits = True
@@ -268,7 +263,7 @@ def test_leaving_a_measurement_stops_the_robot_and_withdraws_values_tried_out() 
     assert found.heard == [""]
 
 
-def test_a_value_is_set_by_eye_unless_the_robot_is_at_work() -> None:
+def test_a_value_is_set_by_eye_unless_the_robot_is_at_work():
     found = SpeedMeasurement(100)
     rig = measure(found)
     for do, value in (("by -10", "90"), ("by -1", "89"), ("by 1", "90"), ("by 10", "100")):
@@ -279,7 +274,7 @@ def test_a_value_is_set_by_eye_unless_the_robot_is_at_work() -> None:
     assert rig.value == "100"
 
 
-def test_the_time_at_work_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_at_work_is_shown(monkeypatch):
     monkeypatch.setattr("robot.guide.session.TICK_S", 0.001)
     rig = measure(SpeedMeasurement())
     rig.robot.waits = True
@@ -289,7 +284,7 @@ def test_the_time_at_work_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [clock_text(seconds) for seconds in (5.9, 65, 600)] == ["0:05", "1:05", "10:00"]
 
 
-def test_home_is_refused_before_positions_are_confirmed() -> None:
+def test_home_is_refused_before_positions_are_confirmed():
     client = FakeCalibrationClient()
     rig = open_step(client, "home")
     rig.press("measure")
@@ -300,7 +295,7 @@ def test_home_is_refused_before_positions_are_confirmed() -> None:
 
 
 @pytest.mark.parametrize("is_seen", [True, False])
-def test_travel_is_measured_or_set_by_eye(is_seen: bool) -> None:
+def test_travel_is_measured_or_set_by_eye(is_seen):
     client = FakeCalibrationClient()
     answer: dict[str, Any] = {"actuator": "holder", "between": ["ccw", "home"]}
     answer |= {"planned_us": 700_000}
@@ -323,7 +318,7 @@ def test_travel_is_measured_or_set_by_eye(is_seen: bool) -> None:
 # Menu and lists
 
 
-def test_the_menu_opens_every_step_and_everything_goes_through_all() -> None:
+def test_the_menu_opens_every_step_and_everything_goes_through_all():
     client = FakeCalibrationClient()
     client.values = confirmable(load_profile("cubotino"))
     rig = DialogRig(client.session, MenuDialog)
@@ -347,7 +342,7 @@ def test_the_menu_opens_every_step_and_everything_goes_through_all() -> None:
         assert rig.press("open", row=row).heading == GuideText.CALIBRATE, "no such line"
 
 
-def test_a_list_is_read_again_after_a_change() -> None:
+def test_a_list_is_read_again_after_a_change():
     client = FakeCalibrationClient(**{KEY: 1340})
     rig = open_step(client, "positions", "lid", "open")
     rig.press("by 10", "keep")
@@ -368,7 +363,7 @@ def test_a_list_is_read_again_after_a_change() -> None:
         ("gripper", "cubotino", set()),
     ],
 )
-def test_a_list_may_have_other_items(command: str, profile: str, actuators: set[str]) -> None:
+def test_a_list_may_have_other_items(command, profile, actuators):
     client = FakeCalibrationClient(profile)
     found = next(one for one in COMMANDS if one.name == command)
     rig = DialogRig(client.session, step_dialog(STEPS["positions"], found.items))
@@ -379,7 +374,7 @@ def test_a_list_may_have_other_items(command: str, profile: str, actuators: set[
 # What a person is told and spared
 
 
-def test_the_next_position_follows_and_is_looked_for_where_the_last_one_tells() -> None:
+def test_the_next_position_follows_and_is_looked_for_where_the_last_one_tells():
     client = FakeCalibrationClient()
     rig = open_step(client, "positions", "holder", "home")
     rig.press("begin", "by 10", "keep")
@@ -400,7 +395,7 @@ def test_the_next_position_follows_and_is_looked_for_where_the_last_one_tells() 
     assert rig.state.heading.startswith("Positions"), "who gives up chooses again"
 
 
-def test_motors_on_the_faces_show_what_right_looks_like_though_nothing_is_placed() -> None:
+def test_motors_on_the_faces_show_what_right_looks_like_though_nothing_is_placed():
     client = FakeCalibrationClient("six-motor")
     assert open_step(client, "home").state.contents.purpose == PURPOSES["face-zero"]
     for what, code in (("direction", "face-direction"), ("steps", "face-turn")):
@@ -409,7 +404,7 @@ def test_motors_on_the_faces_show_what_right_looks_like_though_nothing_is_placed
     assert open_step(FakeCalibrationClient(), "home").state.contents.purpose is None
 
 
-def test_a_line_chosen_while_the_robot_is_at_work_changes_nothing() -> None:
+def test_a_line_chosen_while_the_robot_is_at_work_changes_nothing():
     client = FakeCalibrationClient()
     rig = open_step(client, "positions")
     row = rig.state.contents.row
@@ -419,7 +414,7 @@ def test_a_line_chosen_while_the_robot_is_at_work_changes_nothing() -> None:
     assert (rig.notice, rig.state.contents.row) == ((GuideText.WAIT, "bad"), row)
 
 
-def test_the_way_there_ends_when_it_is_asked_for_again() -> None:
+def test_the_way_there_ends_when_it_is_asked_for_again():
     client = FakeCalibrationClient()
     rig = place(client)
     rig.press("begin")
@@ -429,7 +424,7 @@ def test_the_way_there_ends_when_it_is_asked_for_again() -> None:
     assert client.moves == [1500, 1450]
 
 
-def test_the_menu_tells_who_did_what_and_what_is_left() -> None:
+def test_the_menu_tells_who_did_what_and_what_is_left():
     client = FakeCalibrationClient(**confirmable(load_profile("cubotino")))
     rig = DialogRig(client.session, MenuDialog)
     cells = {line.cells[0].partition(":")[0]: line.cells[1:] for line in rig.state.contents.lines}

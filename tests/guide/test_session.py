@@ -71,7 +71,7 @@ class SessionRig(DialogRig):
         return self.settle()
 
 
-def test_a_state_holds_all_messages_and_is_shown_once() -> None:
+def test_a_state_holds_all_messages_and_is_shown_once():
     rig = SessionRig("menu")
     rig.guide.later(partial(rig.guide.say, "well", "good", "lid", count=2))
     state = rig.settle()
@@ -86,7 +86,7 @@ def test_a_state_holds_all_messages_and_is_shown_once() -> None:
     assert len(rig.states) == 2
 
 
-def test_a_dialog_is_left_for_the_one_below_and_the_last_ends_the_session() -> None:
+def test_a_dialog_is_left_for_the_one_below_and_the_last_ends_the_session():
     rig = SessionRig("menu")
     assert rig.open("list").heading == "list"
     rig.guide.later(partial(rig.guide.say, "seen"))
@@ -98,7 +98,7 @@ def test_a_dialog_is_left_for_the_one_below_and_the_last_ends_the_session() -> N
     assert rig.notes == ["menu open", "list open", "list close", "menu refresh", "menu close"]
 
 
-def test_a_press_for_a_dialog_left_meanwhile_is_ignored() -> None:
+def test_a_press_for_a_dialog_left_meanwhile_is_ignored():
     rig = SessionRig("menu")
     below = rig.state.dialog
     above = rig.open("list").dialog
@@ -110,7 +110,7 @@ def test_a_press_for_a_dialog_left_meanwhile_is_ignored() -> None:
     assert rig.notes[-1] == "list go"
 
 
-def test_a_dialog_may_have_its_own_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dialog_may_have_its_own_ways_out(monkeypatch):
     monkeypatch.setattr(NotingDialog, "can_be_left", False)
     rig = SessionRig("lid", "next")
     assert rig.actions == ["work"]
@@ -118,7 +118,7 @@ def test_a_dialog_may_have_its_own_ways_out(monkeypatch: pytest.MonkeyPatch) -> 
     assert rig.notes == ["lid open", "lid back", "lid next", "lid undo"]
 
 
-def test_a_series_goes_on_with_next_and_ends_after_the_last() -> None:
+def test_a_series_goes_on_with_next_and_ends_after_the_last():
     rig = SessionRig("one", "two")
     assert (rig.state.place, rig.actions) == ((1, 2), ["work", "undo", "back", "next"])
     assert (rig.press("next").heading, rig.state.place) == ("two", (2, 2))
@@ -134,7 +134,7 @@ def test_a_series_goes_on_with_next_and_ends_after_the_last() -> None:
     assert rig.notice == (GuideText.NOTHING_TO_UNDO, "")
 
 
-def test_the_robot_has_one_task_at_a_time() -> None:
+def test_the_robot_has_one_task_at_a_time():
     rig = SessionRig("menu")
     rig.robot.waits = True
     assert (rig.press("work").busy, rig.notice) == (True, ("working", ""))
@@ -145,7 +145,7 @@ def test_the_robot_has_one_task_at_a_time() -> None:
     assert rig.notes == ["menu open", "menu done", "menu done"]
 
 
-def test_leaving_during_a_task_waits_for_its_end() -> None:
+def test_leaving_during_a_task_waits_for_its_end():
     rig = SessionRig("menu")
     rig.open("list")
     rig.robot.waits = True
@@ -157,7 +157,7 @@ def test_leaving_during_a_task_waits_for_its_end() -> None:
 
 
 @pytest.mark.parametrize("error", [CubistError("stuck"), DaemonError("gone")])
-def test_a_failed_task_is_reported_but_a_lost_daemon_ends_the_session(error: CubistError) -> None:
+def test_a_failed_task_is_reported_but_a_lost_daemon_ends_the_session(error):
     def fail() -> None:
         raise error
 
@@ -176,7 +176,7 @@ def test_a_failed_task_is_reported_but_a_lost_daemon_ends_the_session(error: Cub
 
 
 @pytest.mark.parametrize("at_work", [False, True])
-def test_an_end_closes_all_dialogs_and_stops_the_robot(at_work: bool) -> None:
+def test_an_end_closes_all_dialogs_and_stops_the_robot(at_work):
     notes: list[str] = []
     client = FakeCalibrationClient()
     guide = GuideSession(client.session, lambda _: None, lambda *_: None)

@@ -14,7 +14,7 @@ from robot.link.session import LinkSession
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
 from robot.text.faults import RobotError
-from tests.rig.boards import LIMITS, Rig, in_turn
+from tests.rig.boards import LIMITS, in_turn
 
 pytestmark = pytest.mark.quick
 
@@ -28,7 +28,7 @@ def compare_s(clock: BoardClock, at_s: float, takes_s: float, board_s: float) ->
 
 @pytest.mark.parametrize("drift", [0.0, 1e-4, -1e-4, 5e-3])
 @pytest.mark.parametrize("offset_ticks", [0, TICKS_PER_S, WRAP - 5 * TICKS_PER_S])
-def test_time_and_drift_are_within_their_bounds(drift: float, offset_ticks: int) -> None:
+def test_time_and_drift_are_within_their_bounds(drift, offset_ticks):
     """Over a line whose way there takes 0.2 to 1 ms, and back 0.8 to 4 ms."""
     clock, line = BoardClock(), random.Random(1)
     for number in range(1200):
@@ -44,7 +44,7 @@ def test_time_and_drift_are_within_their_bounds(drift: float, offset_ticks: int)
     assert clock.drift * drift >= 0
 
 
-def test_the_shortest_way_there_and_back_counts() -> None:
+def test_the_shortest_way_there_and_back_counts():
     clock = BoardClock()
     clock.compare(10.0, 10.0002, 20_000_200)
     clock.compare(10.1, 10.18, 20_200_000)  # read after most of the 80 ms: its middle is far off
@@ -52,7 +52,7 @@ def test_the_shortest_way_there_and_back_counts() -> None:
     assert clock.doubt_s(10.2) < 0.0002
 
 
-def test_time_is_told_by_what_was_compared_since_it_was_forgotten() -> None:
+def test_time_is_told_by_what_was_compared_since_it_was_forgotten():
     """A simulated board lost half a second; what was known better before is wrong now."""
     clock = BoardClock()
     for second in range(5):
@@ -69,7 +69,7 @@ def test_time_is_told_by_what_was_compared_since_it_was_forgotten() -> None:
     assert clock.doubt_s(5.2) < 0.001, "the best of the new ones"
 
 
-def test_no_drift_is_believed_of_time_that_stands_still_now_and_then() -> None:
+def test_no_drift_is_believed_of_time_that_stands_still_now_and_then():
     """A simulated board lost 50 ms at once: 0.5 % in ten seconds, but no clock's."""
     clock = BoardClock()
     for tenth in range(100):
@@ -87,14 +87,12 @@ def test_no_drift_is_believed_of_time_that_stands_still_now_and_then() -> None:
         ([None, (8e-5, 1.2e-4)], [0.0, 0.0]),
     ],
 )
-def test_clocks_part_only_as_far_as_is_certain(
-    bounds: list[tuple[float, float] | None], expected: list[float]
-) -> None:
+def test_clocks_part_only_as_far_as_is_certain(bounds, expected):
     named = dict(zip(("one", "other"), bounds, strict=True))
     assert list(certain_drifts(named).values()) == expected
 
 
-def test_what_was_answered_before_another_was_asked_was_read_before() -> None:
+def test_what_was_answered_before_another_was_asked_was_read_before():
     """Whatever this computer's clock showed meanwhile."""
     one = [Comparison(0.0, 1.0, 1000), Comparison(7.0, 7.5, 1030)]
     other = [Comparison(1.0, 7.0, 5020), Comparison(7.2, 9.0, 5050)]
@@ -117,7 +115,7 @@ class TooLate:
         return True
 
 
-async def test_a_start_that_has_passed_is_a_fault(host_rig: Rig) -> None:
+async def test_a_start_that_has_passed_is_a_fault(host_rig):
     link = await host_rig.homed_link("pusher")
     with pytest.raises(RobotError, match="out of step: late") as told:
         await link.run(in_turn(stepper_move("pusher", 0, 100, LIMITS)), gate=TooLate())

@@ -92,7 +92,7 @@ def apart_s(rigs: list[Rig], left_push: int, right_push: int) -> float:
 
 
 @alike_and_pi
-def test_each_board_plays_its_part_at_the_same_time(boards: Boards) -> None:
+def test_each_board_plays_its_part_at_the_same_time(boards):
     loop, rigs, group = boards
     heard: list[float] = []
     execution = loop.run_until_complete(group.run(pushes(), heard.append))
@@ -104,7 +104,7 @@ def test_each_board_plays_its_part_at_the_same_time(boards: Boards) -> None:
 
 
 @pytest.mark.long
-def test_a_board_may_rest_for_longer_than_it_can_be_told(boards: Boards) -> None:
+def test_a_board_may_rest_for_longer_than_it_can_be_told(boards):
     loop, rigs, group = boards
     loop.run_until_complete(asyncio.sleep(20))  # while their clocks are compared
     plan, heard = pushes_of_two(40, STEPS), list[float]()
@@ -118,7 +118,7 @@ def test_a_board_may_rest_for_longer_than_it_can_be_told(boards: Boards) -> None
 
 
 @alike_and_pi
-def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards: Boards) -> None:
+def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards):
     loop, rigs, group = boards
 
     def pull(fraction: float) -> None:
@@ -135,7 +135,7 @@ def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards: Boards)
     assert stopped_at in {2 * STEPS, 3 * STEPS}, "what has begun is finished, and no more"
 
 
-def test_a_fault_of_one_that_stops_at_once_stops_the_other_at_once(boards: Boards) -> None:
+def test_a_fault_of_one_that_stops_at_once_stops_the_other_at_once(boards):
     loop, rigs, group = boards
 
     async def broken() -> None:
@@ -155,9 +155,7 @@ def test_a_fault_of_one_that_stops_at_once_stops_the_other_at_once(boards: Board
 
 
 @pytest.mark.parametrize("lost", [None, 0, 1])
-def test_an_emergency_stop_reaches_every_board_but_a_lost_one(
-    boards: Boards, lost: int | None
-) -> None:
+def test_an_emergency_stop_reaches_every_board_but_a_lost_one(boards, lost):
     loop, rigs, group = boards
     told = nullcontext()
     if lost is not None:
@@ -171,7 +169,7 @@ def test_an_emergency_stop_reaches_every_board_but_a_lost_one(
             assert status.fault == Fault.EMERGENCY_STOP, name
 
 
-def test_a_group_does_at_all_boards_what_a_link_does_at_one(boards: Boards) -> None:
+def test_a_group_does_at_all_boards_what_a_link_does_at_one(boards):
     loop, _, group = boards
     run, links = loop.run_until_complete, group.links
     assert [link.ledger.homed for link in links.values()] == [{name: 0} for name in NAMES]
@@ -204,9 +202,7 @@ def losing_time(monkeypatch: pytest.MonkeyPatch, board: VirtualBoard, starts: in
     return lost
 
 
-def test_a_start_is_taken_back_when_a_clock_falls_behind(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_start_is_taken_back_when_a_clock_falls_behind(boards, monkeypatch):
     loop, rigs, group = boards
     lost = losing_time(monkeypatch, rigs[1].board, starts=2)
     execution = loop.run_until_complete(group.run(pushes()))
@@ -224,8 +220,8 @@ def test_a_start_is_taken_back_when_a_clock_falls_behind(
     ],
 )
 def test_trouble_while_a_start_is_taken_back_ends_the_plan_by_name(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch, trouble: str, ending: str
-) -> None:
+    boards, monkeypatch, trouble, ending
+):
     """The plan begins all the same, or a person stops the robot meanwhile."""
     loop, _, group = boards
     ordered: list[object] = []
@@ -249,9 +245,7 @@ def test_trouble_while_a_start_is_taken_back_ends_the_plan_by_name(
         loop.run_until_complete(task)
 
 
-def test_clocks_that_never_agree_are_named_and_nothing_moves(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clocks_that_never_agree_are_named_and_nothing_moves(boards, monkeypatch):
     loop, rigs, group = boards
     losing_time(monkeypatch, rigs[1].board, starts=100)
     with pytest.raises(RobotError, match="left and right by") as told:
@@ -268,7 +262,7 @@ GOOD = LinkRecord(sent=RECENT_MESSAGES // 4, received=RECENT_MESSAGES // 4)
 BAD = GOOD + LinkRecord(damaged=60, late=1)
 
 
-def test_a_mended_line_is_good_again_after_some_good_traffic() -> None:
+def test_a_mended_line_is_good_again_after_some_good_traffic():
     recent, total = RecentTraffic(), LinkRecord()
     for part in (GOOD, BAD, GOOD):
         total += part
@@ -282,7 +276,7 @@ def test_a_mended_line_is_good_again_after_some_good_traffic() -> None:
     assert list(complaints(recent.of(total))), "what is damaged anew is told at once"
 
 
-def test_traffic_is_counted_over_all_links() -> None:
+def test_traffic_is_counted_over_all_links():
     line: Any = SimpleNamespace(statistics=SessionStatistics(10, 1, 10, 5, 7, 0))
     traffic = LinkStatistics()
     traffic.note_opened(line)
@@ -312,7 +306,7 @@ class Silent:
         pass
 
 
-def test_who_waits_when_another_thread_closes_the_link_is_told() -> None:
+def test_who_waits_when_another_thread_closes_the_link_is_told():
     thread = LinkThread(Silent)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(lambda: thread.wait(thread.link.ask()))

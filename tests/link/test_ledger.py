@@ -30,7 +30,7 @@ def two_turns() -> Schedule:
     return Schedule((table, lid), (TimedTurn(0, 0), TimedTurn(500_000, 1)), 1_000_000)
 
 
-async def test_what_is_known_while_a_plan_is_played_follows_it(link: Link, rig: Rig) -> None:
+async def test_what_is_known_while_a_plan_is_played_follows_it(link, rig):
     await link.run(in_turn(servo_slew("lid", 1500, 1200, 450_000)))
     run = asyncio.create_task(link.run(two_turns()))
     seen: list[tuple[str, ...]] = []
@@ -67,9 +67,7 @@ async def successor(rig: Rig, *names: str) -> Link:
 
 
 @pytest.mark.parametrize("silent_s", [0.5, 5.0])
-async def test_a_successor_learns_where_everything_stands(
-    link: Link, rig: Rig, silent_s: float
-) -> None:
+async def test_a_successor_learns_where_everything_stands(link, rig, silent_s):
     await link.run(push_and_lift())
     await link.close()
     rig.loop.pass_time(silent_s)
@@ -82,7 +80,7 @@ async def test_a_successor_learns_where_everything_stands(
     assert (await heir.status()).homed == 0b1111
 
 
-async def test_positions_of_another_configuration_are_not_taken_over(link: Link, rig: Rig) -> None:
+async def test_positions_of_another_configuration_are_not_taken_over(link, rig):
     """A servo that it lacks gets no pulses."""
     await link.run(in_turn(servo_slew("lid", 1500, 1900, 100_000)))
     await link.close()
@@ -97,11 +95,10 @@ async def test_positions_of_another_configuration_are_not_taken_over(link: Link,
     assert sum(pin == STEP_PIN and level for _, pin, level in since) == AWAY
 
 
-async def test_positions_of_motors_stopped_in_motion_are_unknown(link: Link, rig: Rig) -> None:
+async def test_positions_of_motors_stopped_in_motion_are_unknown(link, rig):
     """The silence ends a homing in its middle; turns in a plan would end by themselves."""
     rig.pins.turner_steps = 900
     session = link.session
-    assert session is not None
     session.put([Home(0b0100)])
     while (await link.status()).state != BoardState.HOMING:
         pass
@@ -111,7 +108,7 @@ async def test_positions_of_motors_stopped_in_motion_are_unknown(link: Link, rig
     assert sorted(heir.ledger.known) == ["holder", "lid", "pusher"]
 
 
-async def test_a_fault_of_the_old_host_is_not_the_new_ones(link: Link, rig: Rig) -> None:
+async def test_a_fault_of_the_old_host_is_not_the_new_ones(link, rig):
     with pytest.raises(RobotError) as caught:
         await link.run(in_turn(servo_slew("lid", 1500, 2600, 100_000)))
     assert caught.value.code == "out-of-range"
@@ -123,7 +120,7 @@ async def test_a_fault_of_the_old_host_is_not_the_new_ones(link: Link, rig: Rig)
 @pytest.mark.parametrize(
     ("fraction", "moving"), [(0.0, "holder"), (0.38, "holder"), (0.4, "lid"), (0.6, "lid")]
 )
-def test_motors_caught_in_motion_by_a_fault_are_noted(fraction: float, moving: str) -> None:
+def test_motors_caught_in_motion_by_a_fault_are_noted(fraction, moving):
     ledger = PositionLedger(lambda: 0.0)
     with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
         ledger.board_ledger("first").begin(two_turns())
@@ -142,9 +139,7 @@ def test_motors_caught_in_motion_by_a_fault_are_noted(fraction: float, moving: s
         ([(0.1, 0.1)], 9.0, ("lid",)),
     ],
 )
-def test_motors_that_move_when_a_link_is_lost_are_noted(
-    heard: list[tuple[float, float]], after_s: float, moving: tuple[str, ...]
-) -> None:
+def test_motors_that_move_when_a_link_is_lost_are_noted(heard, after_s, moving):
     """At the pace heard of. Other boards are stopped before anybody asks: no later time counts."""
     now = 0.0
     ledger = PositionLedger(lambda: now)
@@ -165,7 +160,7 @@ def test_motors_that_move_when_a_link_is_lost_are_noted(
     assert ledger.caught_moving == moving
 
 
-def test_what_is_known_of_all_boards_is_known_together() -> None:
+def test_what_is_known_of_all_boards_is_known_together():
     ledger = PositionLedger(lambda: 0.0)
     assert ledger.last_positions is None
     ledger.board_ledger("first").note_homed("holder", 1500)
@@ -182,7 +177,7 @@ def counting_motor(way_to_start: int) -> Any:
     return SimpleNamespace(name="up", way_to_start=lambda at: way_to_start, counts_only=True)
 
 
-def test_a_person_is_asked_once_for_a_motor_that_a_reset_board_left_moving() -> None:
+def test_a_person_is_asked_once_for_a_motor_that_a_reset_board_left_moving():
     """Nobody has told of a fault: the board's new number alone tells that its turns broke off."""
     motor, ledger = counting_motor(0), PositionLedger()
     for boot, silent in ((1, ()), (1, ("up",)), (2, ())):
@@ -198,7 +193,7 @@ def test_a_person_is_asked_once_for_a_motor_that_a_reset_board_left_moving() -> 
     ledger.require_known([motor])
 
 
-def test_a_fault_is_kept_without_what_its_traceback_holds() -> None:
+def test_a_fault_is_kept_without_what_its_traceback_holds():
     motor, ledger = counting_motor(1), PositionLedger()
     ledger.board_ledger("main").note_homed("up", 5)
     ledger.keep_last_positions()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -44,7 +43,7 @@ STARVING = 2_000_000 / 120
 
 @pytest.mark.quick
 @every_board
-async def test_overlapping_motions_take_exactly_their_time(link: Link, rig: Rig) -> None:
+async def test_overlapping_motions_take_exactly_their_time(link, rig):
     """A servo goes beyond its target and back, and a stepper takes up its play twice."""
     slew = servo_slew("lid", 1500, 1000, 400_000, 100_001, overshoot=(BEYOND_US, 100_000))
     forth, back = (
@@ -72,7 +71,7 @@ async def test_overlapping_motions_take_exactly_their_time(link: Link, rig: Rig)
 
 
 @pytest.mark.parametrize("active_high", [False, True])
-async def test_an_index_sensor_is_looked_at_without_homing_too(rig: Rig, active_high: bool) -> None:
+async def test_an_index_sensor_is_looked_at_without_homing_too(rig, active_high):
     """Active at every hundredth step: there turns may end, and nowhere else."""
     rig.pins.active_high, rig.pins.turner_steps = active_high, 0
     rig.pins.pressed = lambda steps: steps % 100 == 0
@@ -91,14 +90,14 @@ async def test_an_index_sensor_is_looked_at_without_homing_too(rig: Rig, active_
     assert (caught.value.code, caught.value.detail) == ("not-in-place", "turner")
 
 
-async def test_homing_backwards_ends_ahead_of_the_load_by_its_play(host_rig: Rig) -> None:
+async def test_homing_backwards_ends_ahead_of_the_load_by_its_play(host_rig):
     turner = next(one for one in host_rig.link().actuators if one.name == "turner")
     link = await host_rig.homed_link(setups=(replace(turner, backlash_steps=20),))
     assert link.ledger.homed == {"turner": 0}
     assert 56 <= host_rig.pins.turner_steps <= 60
 
 
-async def test_stop_finishes_the_turn(link: Link, rig: Rig) -> None:
+async def test_stop_finishes_the_turn(link, rig):
     run = await running(link, to_and_fro(200))
     await link.stop()
     with pytest.raises(Stopped):
@@ -109,7 +108,7 @@ async def test_stop_finishes_the_turn(link: Link, rig: Rig) -> None:
 
 
 @every_board
-async def test_emergency_stop_is_immediate_and_latched(rig: Rig) -> None:
+async def test_emergency_stop_is_immediate_and_latched(rig):
     link = await rig.homed_link("pusher")
     run = await running(link, to_and_fro(200))
     await link.emergency_stop()
@@ -132,9 +131,7 @@ async def test_emergency_stop_is_immediate_and_latched(rig: Rig) -> None:
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 @every_board
-async def test_a_clear_sent_before_an_emergency_stop_does_not_end_it(
-    rig: Rig, elsewhere: bool
-) -> None:
+async def test_a_clear_sent_before_an_emergency_stop_does_not_end_it(rig, elsewhere):
     """The host sends it again, also if the stop came from another program or port."""
     link = await rig.homed_link("pusher")
     await link.emergency_stop()
@@ -153,9 +150,7 @@ async def test_a_clear_sent_before_an_emergency_stop_does_not_end_it(
     await link.home(["pusher"])
 
 
-async def test_a_stop_while_a_board_is_set_up_is_not_cleared_as_an_old_fault(
-    host_rig: Rig,
-) -> None:
+async def test_a_stop_while_a_board_is_set_up_is_not_cleared_as_an_old_fault(host_rig):
     link = await host_rig.homed_link("pusher")
     run = await running(link, to_and_fro(200))
     configuring = asyncio.create_task(link.configure())
@@ -190,7 +185,7 @@ def hang(rig: Rig) -> None:
     ],
     indirect=["rig"],
 )
-async def test_a_reset_is_noticed(rig: Rig, action: Callable[[Rig], None], code: str) -> None:
+async def test_a_reset_is_noticed(rig, action, code):
     link = await rig.homed_link("pusher")
     run = await running(link, to_and_fro(2000))
     action(rig)
@@ -205,7 +200,7 @@ async def test_a_reset_is_noticed(rig: Rig, action: Callable[[Rig], None], code:
     assert rig.pins.resets == 2
 
 
-async def test_a_dead_board_is_noticed_and_found_again(link: Link, rig: Rig) -> None:
+async def test_a_dead_board_is_noticed_and_found_again(link, rig):
     run = await running(link, to_and_fro(2000))
     rig.board.running = False
     with pytest.raises(LinkError) as caught:
@@ -221,9 +216,7 @@ async def test_a_dead_board_is_noticed_and_found_again(link: Link, rig: Rig) -> 
     await link.open()
 
 
-async def test_a_servo_that_stands_elsewhere_goes_to_its_start_as_slowly_as_it_homes(
-    rig: Rig,
-) -> None:
+async def test_a_servo_that_stands_elsewhere_goes_to_its_start_as_slowly_as_it_homes(rig):
     limits = {"minimum_us": 500, "maximum_us": 2500, "start_us": 1500}
     link = rig.link((ServoSetup("holder", pin=SERVO_PIN, **limits, home_ms=300, stands_at=1800),))
     await link.open()
@@ -234,7 +227,7 @@ async def test_a_servo_that_stands_elsewhere_goes_to_its_start_as_slowly_as_it_h
     assert link.ledger.homed == {"holder": 1500}
 
 
-async def test_at_rest_a_slow_heartbeat_keeps_everything(link: Link, rig: Rig) -> None:
+async def test_at_rest_a_slow_heartbeat_keeps_everything(link, rig):
     await asyncio.sleep(2)
     heard, pulses = link.statistics.received, len(rig.pins.pulses(SERVO_PIN))
     await asyncio.sleep(10)
@@ -250,7 +243,7 @@ async def test_at_rest_a_slow_heartbeat_keeps_everything(link: Link, rig: Rig) -
     assert caught.value.code == "link-lost"
 
 
-async def test_silence_of_the_host_holds_and_the_plan_goes_on(link: Link, rig: Rig) -> None:
+async def test_silence_of_the_host_holds_and_the_plan_goes_on(link, rig):
     schedule = to_and_fro(25)
     run = await running(link, schedule)
     rig.loop.pass_time(0.6)
@@ -261,7 +254,7 @@ async def test_silence_of_the_host_holds_and_the_plan_goes_on(link: Link, rig: R
     assert len(rig.pins.rises(STEP_PIN)) == 5000
 
 
-async def test_a_host_that_slept_too_long_gets_a_fault(link: Link, rig: Rig) -> None:
+async def test_a_host_that_slept_too_long_gets_a_fault(link, rig):
     """The board made itself safe meanwhile; the line is as good as ever."""
     run = await running(link, to_and_fro(200))
     rig.loop.pass_time(3.5)
@@ -277,9 +270,7 @@ async def test_a_host_that_slept_too_long_gets_a_fault(link: Link, rig: Rig) -> 
     assert len(rig.pins.rises(STEP_PIN)) == steps + steps % 200 + 200
 
 
-async def test_a_board_of_another_protocol_is_named_with_both(
-    host_rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_board_of_another_protocol_is_named_with_both(host_rig, monkeypatch):
     session = LinkSession(host_rig.port, clock=host_rig.loop.time, draw=host_rig.draw)
     greeted = Capabilities.of
 
@@ -302,9 +293,7 @@ async def flood(board: Rig) -> None:
 
 
 @pytest.mark.long
-async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(
-    uno: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(uno, monkeypatch):
     """Where the step interrupt lets single instructions pass, bytes come quicker than the receive
     interrupt ends."""
     monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
@@ -324,7 +313,7 @@ async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(
 
 
 @pytest.mark.parametrize("target", ["atmega328p", "rp2040"])
-def test_a_process_makes_the_steps_of_the_board_that_it_stands_for(target: str) -> None:
+def test_a_process_makes_the_steps_of_the_board_that_it_stands_for(target):
     fastest = MAX_STEPS_PER_S[target]
     limits = StepperLimits(start_speed=fastest, max_speed=fastest, acceleration=1e9)
     setup = StepperSetup("motor", step_pin=STEP_PIN, direction_pin=7, limits=limits)
@@ -337,7 +326,7 @@ def test_a_process_makes_the_steps_of_the_board_that_it_stands_for(target: str) 
 
 
 @pytest.mark.parametrize("board", ["host_rig", pytest.param("pico", marks=pytest.mark.long)])
-def test_sixteen_servos_at_one_board(board: str, request: pytest.FixtureRequest) -> None:
+def test_sixteen_servos_at_one_board(board, request):
     rig: Rig = request.getfixturevalue(board)
     setups = tuple(
         ServoSetup(f"servo{pin}", pin, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=0)
@@ -361,7 +350,7 @@ def test_sixteen_servos_at_one_board(board: str, request: pytest.FixtureRequest)
     rig.loop.run_until_complete(drive())
 
 
-async def test_actuators_without_room_at_the_board_are_named(linux_rig: Rig) -> None:
+async def test_actuators_without_room_at_the_board_are_named(linux_rig):
     setups = tuple(
         ServoSetup(f"servo{pin}", pin, minimum_us=500, maximum_us=2500, start_us=1500)
         for pin in range(2, 12)
@@ -395,7 +384,7 @@ def pusher_link(rig: Rig) -> Link:
 
 @pytest.mark.parametrize("rig", ["host_rig"], indirect=True)
 @pytest.mark.parametrize("damage", DAMAGES)
-async def test_a_bad_line_costs_time_but_no_turn(pusher_link: Link, rig: Rig, damage: str) -> None:
+async def test_a_bad_line_costs_time_but_no_turn(pusher_link, rig, damage):
     """The report that is due is waited for; a status from before it says nothing."""
     for line in (rig.port.outwards, rig.port.inwards):
         line.damage = DAMAGES[damage](0.05)
@@ -411,7 +400,7 @@ async def test_a_bad_line_costs_time_but_no_turn(pusher_link: Link, rig: Rig, da
         assert 36 <= rig.pins.turner_steps <= 40
 
 
-async def test_a_dead_host_leaves_the_robot_at_rest(pusher_link: Link, rig: Rig) -> None:
+async def test_a_dead_host_leaves_the_robot_at_rest(pusher_link, rig):
     """Nothing more is heard of the host: hold, then the safe state, latched."""
     run = await running(pusher_link, LONG_PLAN)
     rig.port.outwards.damage = silence
@@ -426,7 +415,7 @@ async def test_a_dead_host_leaves_the_robot_at_rest(pusher_link: Link, rig: Rig)
     assert rig.pins.moves() == made
 
 
-async def test_an_emergency_stop_gets_through_a_bad_line(pusher_link: Link, rig: Rig) -> None:
+async def test_an_emergency_stop_gets_through_a_bad_line(pusher_link, rig):
     run = await running(pusher_link, LONG_PLAN)
     rig.port.outwards.damage = DAMAGES["flip"](0.05)
     rig.port.write(bytes(3000))
@@ -436,7 +425,7 @@ async def test_an_emergency_stop_gets_through_a_bad_line(pusher_link: Link, rig:
     assert caught.value.code == "emergency-stop"
 
 
-async def test_a_pulled_cable_is_noticed_and_found_again(pusher_link: Link, rig: Rig) -> None:
+async def test_a_pulled_cable_is_noticed_and_found_again(pusher_link, rig):
     run = await running(pusher_link, LONG_PLAN)
     rig.port.unplug()
     with pytest.raises(LinkError) as caught:

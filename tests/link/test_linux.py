@@ -82,7 +82,7 @@ def assert_one_in_every_frame(told: list[tuple[float, float]]) -> None:
     assert all(2 * width % 1 == 0 for width in widths), "half microseconds"
 
 
-async def test_every_duty_is_exact_and_no_pulse_is_cut(pi: Rig) -> None:
+async def test_every_duty_is_exact_and_no_pulse_is_cut(pi):
     link = await pi.homed_link(setups=SERVOS)
     assert (await link.status()).fault == Fault.NONE
     assert link.capabilities.board == Board.LINUX
@@ -98,7 +98,7 @@ async def test_every_duty_is_exact_and_no_pulse_is_cut(pi: Rig) -> None:
         assert_one_in_every_frame([(write.time_us, write.value / 1000) for write in duties])
 
 
-async def test_every_target_is_exact_and_one_in_each_frame(maestro: Rig) -> None:
+async def test_every_target_is_exact_and_one_in_each_frame(maestro):
     link = await maestro.homed_link(setups=(FIRST, LAST))
     for servo in (FIRST, LAST):
         maestro.pins.chips.commands.clear()
@@ -114,7 +114,7 @@ async def test_every_target_is_exact_and_one_in_each_frame(maestro: Rig) -> None
         assert maestro.pins.pulses(servo.pin)[-1][1] == AWAY_US * 2, "the servo got it"
 
 
-async def test_released_servos_have_no_pulses_and_no_half_ones(pi: Rig) -> None:
+async def test_released_servos_have_no_pulses_and_no_half_ones(pi):
     link = await pi.homed_link(setups=SERVOS)
     await link.release()
     await asyncio.sleep(0.05)
@@ -126,7 +126,7 @@ async def test_released_servos_have_no_pulses_and_no_half_ones(pi: Rig) -> None:
     assert enables == [1] * len(SERVOS)
 
 
-async def test_a_motor_at_lines_steps_beside_servos(pi: Rig) -> None:
+async def test_a_motor_at_lines_steps_beside_servos(pi):
     """Lines that the kernel lets it have are no fault."""
     motor = StepperSetup("motor", step_pin=17, direction_pin=27, limits=SLOW)
     link = await pi.homed_link(setups=(LID, motor))
@@ -136,7 +136,7 @@ async def test_a_motor_at_lines_steps_beside_servos(pi: Rig) -> None:
     assert (await link.status()).fault == Fault.NONE
 
 
-async def test_a_channel_that_is_not_exported_is_named(tmp_path: Path, pi: Rig) -> None:
+async def test_a_channel_that_is_not_exported_is_named(tmp_path, pi):
     shutil.rmtree(tmp_path / "pwm" / "pwmchip0" / "pwm0")
     with pytest.raises(RobotError, match="overlay") as caught:
         await pi.homed_link(setups=(SERVOS[1], LID))
@@ -146,9 +146,7 @@ async def test_a_channel_that_is_not_exported_is_named(tmp_path: Path, pi: Rig) 
 @pytest.mark.parametrize(
     ("rig", "servos"), [("pi", SERVOS), ("maestro", (FIRST, LAST))], indirect=["rig"]
 )
-async def test_one_lost_in_mid_turn_is_named_and_overcome(
-    tmp_path: Path, rig: Rig, servos: tuple[ServoSetup, ...]
-) -> None:
+async def test_one_lost_in_mid_turn_is_named_and_overcome(tmp_path, rig, servos):
     """A write to a PWM chip fails, or a Maestro is unplugged."""
     servo = servos[0]
     link = await rig.homed_link(setups=servos)
@@ -175,7 +173,7 @@ async def test_one_lost_in_mid_turn_is_named_and_overcome(
     assert len(list(descriptors.iterdir())) == open_before, "what is gone is closed"
 
 
-async def test_limits_of_a_maestro_s_own_are_found_and_named(said: Path, maestro: Rig) -> None:
+async def test_limits_of_a_maestro_s_own_are_found_and_named(said, maestro):
     """As every channel of a new one has: the servo would stop short without a word."""
     maestro.pins.chips.faults.limits[23] = ChannelLimits(992, 2000)
     link = await maestro.homed_link(setups=(FIRST, LAST))
@@ -188,7 +186,7 @@ async def test_limits_of_a_maestro_s_own_are_found_and_named(said: Path, maestro
     assert "channel 23 makes pulses of 2000.00 us instead of 2300.00" in said.read_text()
 
 
-async def test_a_maestro_that_does_not_answer_is_named(maestro: Rig) -> None:
+async def test_a_maestro_that_does_not_answer_is_named(maestro):
     """In another serial mode than USB Dual Port nobody hears the commands."""
     maestro.pins.chips.faults.silent = True
     with pytest.raises(RobotError) as caught:

@@ -1,7 +1,5 @@
 """The image for a Raspberry Pi Pico, run by an emulator of the chip."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from itertools import pairwise
@@ -21,7 +19,6 @@ from tests.rig.boards import (
     LIMITS,
     PUSHER_STEP,
     SERVO_PINS,
-    Rig,
     board_process,
     in_turn,
     rises_of,
@@ -34,7 +31,7 @@ PULSE_TICKS = 4
 STOP_S = 0.001
 
 
-async def test_a_pico_steps_and_makes_pulses(pico: Rig) -> None:
+async def test_a_pico_steps_and_makes_pulses(pico):
     link = await pico.homed_link("holder", "pusher")
     moves = stepper_move("pusher", 0, 50, LIMITS), servo_slew("holder", 1500, 1000, 100_000, 0)
     plan = in_turn(*moves)
@@ -49,7 +46,7 @@ async def test_a_pico_steps_and_makes_pulses(pico: Rig) -> None:
     assert pulses[-1][1] == 2000
 
 
-async def test_the_link_works_at_usb(usb_pico: Rig) -> None:
+async def test_the_link_works_at_usb(usb_pico):
     """The host enumerates the device, opens its port, and finds the same firmware there."""
     link = await usb_pico.homed_link("pusher")
     plan = to_and_fro(1, steps=20)
@@ -61,9 +58,7 @@ async def test_the_link_works_at_usb(usb_pico: Rig) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(60)
-def test_1200_baud_at_usb_restarts_into_the_bootloader(
-    pico_command: list[str], tmp_path: Path
-) -> None:
+def test_1200_baud_at_usb_restarts_into_the_bootloader(pico_command, tmp_path):
     port = tmp_path / "port"
     program, *options = pico_command
     with board_process(Path(program).name, port, *options, "--usb"):
@@ -77,7 +72,7 @@ def test_1200_baud_at_usb_restarts_into_the_bootloader(
 
 @pytest.mark.long
 @pytest.mark.parametrize(("motors", "speed"), [(1, 500_000), (2, 250_000), (6, 100_000)])
-async def test_every_edge_is_where_the_plan_has_it(pico: Rig, motors: int, speed: int) -> None:
+async def test_every_edge_is_where_the_plan_has_it(pico, motors, speed):
     """Motors that start 1.5 us after each other, turn too far and back, and take up their play."""
     limits = StepperLimits(start_speed=2_000, max_speed=0.94 * speed, acceleration=5e6)
     setups = tuple(
@@ -105,7 +100,7 @@ async def test_every_edge_is_where_the_plan_has_it(pico: Rig, motors: int, speed
 
 @pytest.mark.long
 @pytest.mark.parametrize("rig", ["pico", "usb_pico"], indirect=True)
-async def test_an_emergency_stop_ends_all_steps_within_a_millisecond(rig: Rig) -> None:
+async def test_an_emergency_stop_ends_all_steps_within_a_millisecond(rig):
     """Time from the order to the last step of six motors, the way of the bytes included."""
     limits = StepperLimits(start_speed=2_000, max_speed=94_000, acceleration=5e6)
     setups = tuple(
@@ -131,7 +126,7 @@ async def test_an_emergency_stop_ends_all_steps_within_a_millisecond(rig: Rig) -
 
 
 @pytest.mark.long
-async def test_thousands_of_turns_fit_in_its_memory(pico: Rig) -> None:
+async def test_thousands_of_turns_fit_in_its_memory(pico):
     link = await pico.homed_link("pusher")
     assert link.capabilities.queue_bytes >= 4_000 * 5
     await link.run(to_and_fro(2_000, steps=2))
@@ -139,7 +134,7 @@ async def test_thousands_of_turns_fit_in_its_memory(pico: Rig) -> None:
 
 
 @pytest.mark.long
-async def test_two_servos_of_one_channel_are_refused(pico: Rig) -> None:
+async def test_two_servos_of_one_channel_are_refused(pico):
     lid = ServoSetup("lid", pin=26, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100)
     with pytest.raises(RobotError) as caught:
         await pico.homed_link(setups=(lid, replace(lid, name="holder", pin=10)))
@@ -147,7 +142,7 @@ async def test_two_servos_of_one_channel_are_refused(pico: Rig) -> None:
 
 
 @pytest.mark.long
-async def test_a_pico_restarts_into_its_bootloader(pico: Rig) -> None:
+async def test_a_pico_restarts_into_its_bootloader(pico):
     link = await pico.homed_link("pusher")
     run = await running(link, to_and_fro(20))
     with pytest.raises(RobotError) as caught:

@@ -57,7 +57,7 @@ PIECES = st.tuples(
 
 @settings(max_examples=100)
 @given(st.lists(PIECES, min_size=1, max_size=30))
-def test_start_times_survive_the_way_over_the_wire(pieces: list[tuple[int, int, bool]]) -> None:
+def test_start_times_survive_the_way_over_the_wire(pieces):
     durations = [100_000, 250_000, 333_333]
     profiles = tuple(profile(name, us) for name, us in zip(NAMES, durations, strict=True))
     free = [0, 0, 0]
@@ -81,14 +81,14 @@ def test_start_times_survive_the_way_over_the_wire(pieces: list[tuple[int, int, 
         ((TimedTurn(0, 2),), "no actuator"),
     ],
 )
-def test_what_cannot_be_sent_is_refused(turns: tuple[TimedTurn, ...], reason: str) -> None:
+def test_what_cannot_be_sent_is_refused(turns, reason):
     profiles = (profile("a", 100_000), profile("b", 100_000), profile("nobody", 100_000))
     with pytest.raises(RobotError, match=reason) as caught:
         encode_schedule(Schedule(profiles, turns, 1), NAMES)
     assert caught.value.code == "bad-schedule"
 
 
-def test_there_are_64_kinds_of_motion() -> None:
+def test_there_are_64_kinds_of_motion():
     def shapes(count: int) -> int:
         kinds = tuple(profile("a", 10_000 + number) for number in range(count))
         turns = tuple(TimedTurn(number * 1_000_000, number) for number in range(count))
@@ -134,9 +134,7 @@ def together(profiles: tuple[MotionProfile, ...], second_us: int = 0) -> Schedul
         (6, 5_988, True, True),
     ],
 )
-def test_step_rates_beyond_the_board_are_refused(
-    axes: int, speed: float, beside_servos: bool, possible: bool
-) -> None:
+def test_step_rates_beyond_the_board_are_refused(axes, speed, beside_servos, possible):
     """Servos take their share."""
     schedule = together(even_moves(axes, speed))
     assert peak_rate(schedule.profiles[0]) == pytest.approx(speed, rel=0.02)
@@ -148,7 +146,7 @@ def test_step_rates_beyond_the_board_are_refused(
     assert caught.value.code == "beyond-board"
 
 
-def test_motors_count_together_only_while_both_move() -> None:
+def test_motors_count_together_only_while_both_move():
     """One is too slow for the other's company, and which moves first makes no difference."""
     profiles = even_moves(2, 45_000.0)
     end = profiles[0].duration_us
@@ -161,7 +159,7 @@ def test_motors_count_together_only_while_both_move() -> None:
         check(together(profiles[:1]), units=1)
 
 
-def test_plans_are_cut_where_everything_rests_and_nothing_of_them_is_lost() -> None:
+def test_plans_are_cut_where_everything_rests_and_nothing_of_them_is_lost():
     plan = pushes_of_two(40)
     parts = stages(plan, TWO)
     begins = [sum(part.duration_us for part in parts[:number]) for number in range(len(parts))]
@@ -179,7 +177,7 @@ def test_plans_are_cut_where_everything_rests_and_nothing_of_them_is_lost() -> N
     assert parts[1].turns[-1].start_us <= LONGEST_IDLE_US
 
 
-def test_a_board_that_must_wait_while_another_never_rests_is_named() -> None:
+def test_a_board_that_must_wait_while_another_never_rests_is_named():
     """One motion of a minute: nobody has such a motor, and nothing could be told."""
     minute = replace(stepper_move("left", 0, 400, LIMITS), duration_us=60_000_000)
     moves = (minute, stepper_move("right", 0, 400, LIMITS))
@@ -192,7 +190,7 @@ def test_a_board_that_must_wait_while_another_never_rests_is_named() -> None:
     ("drifts", "right"),
     [((0.0, 1e-3), 1.001), ((-5e-3, 0.0), 1 / 0.995), ((1e-5, 0.0), 1.0), ((2e-3, 2e-3), 1.0)],
 )
-def test_no_turn_is_brought_forward(drifts: tuple[float, float], right: float) -> None:
+def test_no_turn_is_brought_forward(drifts, right):
     """Only boards whose clocks are ahead of the slowest count more of their own time."""
     found = paces(dict(zip(TWO, drifts, strict=True)))
     assert found == pytest.approx({"left": 1.0, "right": right})

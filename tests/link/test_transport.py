@@ -117,8 +117,8 @@ def open_files() -> set[str]:
     ("call", "error"), [(call, error) for call, errors in RAISES.items() for error in errors]
 )
 async def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_port_is_given_back(
-    port: Port, call: str, error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+    port, call, error, caplog
+):
     transport = SerialTransport(port.name)
     before = open_files()
     if call not in OPENING:
@@ -163,9 +163,7 @@ async def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_port_
         (errno.EAGAIN, "port-refused", "another program has it"),  # it has locked it
     ],
 )
-async def test_a_port_that_does_not_open_is_explained(
-    port: Port, number: int, fault: str, told: str
-) -> None:
+async def test_a_port_that_does_not_open_is_explained(port, number, fault, told):
     port.fail("__init__", in_context(OSError(number, os.strerror(number))))
     with pytest.raises(LinkError) as error:
         await SerialTransport(port.name).open()
@@ -173,7 +171,7 @@ async def test_a_port_that_does_not_open_is_explained(
     assert error.value.detail == f"{port.name}: {told}".removesuffix(": ")
 
 
-async def test_closing_the_port_resets_no_board(port: Port, tmp_path: Path) -> None:
+async def test_closing_the_port_resets_no_board(port, tmp_path):
     """What is no serial port is refused."""
     attributes = termios.tcgetattr(port.board)
     attributes[2] |= termios.HUPCL
@@ -206,9 +204,7 @@ def home(thread: LinkThread[Link]) -> None:
     thread.wait(thread.link.home())
 
 
-def test_a_plan_is_played_in_its_time_and_a_reset_is_found_behind_the_same_port(
-    board: tuple[subprocess.Popen[bytes], LinkThread[Link]],
-) -> None:
+def test_a_plan_is_played_in_its_time_and_a_reset_is_found_behind_the_same_port(board):
     process, thread = board
     link, plan = thread.link, to_and_fro(5)
     begun = time.monotonic()
@@ -224,9 +220,7 @@ def test_a_plan_is_played_in_its_time_and_a_reset_is_found_behind_the_same_port(
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGKILL, signal.SIGSTOP])
-def test_a_plan_ends_by_name_on_an_emergency_stop_and_when_its_board_dies(
-    board: tuple[subprocess.Popen[bytes], LinkThread[Link]], number: signal.Signals | None
-) -> None:
+def test_a_plan_ends_by_name_on_an_emergency_stop_and_when_its_board_dies(board, number):
     """The stop comes from another thread than the one that waits for the plan's end."""
     process, thread = board
     link, wait = thread.link, thread.wait

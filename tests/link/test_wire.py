@@ -25,9 +25,7 @@ QUEUE_BYTES = 60
 
 
 @given(st.lists(FRAMES, max_size=5), st.data())
-def test_frames_are_found_however_the_stream_is_cut(
-    frames: list[WireFrame], data: st.DataObject
-) -> None:
+def test_frames_are_found_however_the_stream_is_cut(frames, data):
     stream = b"".join(frame.encode() for frame in frames)
     reader = CobsReader()
     found = []
@@ -40,18 +38,18 @@ def test_frames_are_found_however_the_stream_is_cut(
 
 
 @given(FRAMES, st.data())
-def test_a_flipped_bit_is_found(frame: WireFrame, data: st.DataObject) -> None:
+def test_a_flipped_bit_is_found(frame, data):
     block = bytearray(frame.encode()[:-1])
     block[data.draw(st.integers(0, len(block) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     assert 0 in block or decode(bytes(block)) is None
 
 
 @given(FRAMES, st.binary(max_size=200))
-def test_noise_before_a_frame_costs_at_most_one_block(frame: WireFrame, noise: bytes) -> None:
+def test_noise_before_a_frame_costs_at_most_one_block(frame, noise):
     assert frame in list(CobsReader().feed(noise + b"\0" + frame.encode()))
 
 
-def test_frames_are_as_the_firmware_expects_them() -> None:
+def test_frames_are_as_the_firmware_expects_them():
     """The CRC has its published check value, and the emergency stop no zero inside."""
     assert crc16(b"123456789") == 0x29B1
     assert decode(EMERGENCY_STOP.strip(b"\0")) == WireFrame(255, 255, 255, 0x7F)
@@ -153,7 +151,7 @@ TestLossyLine = LossyLine.TestCase
 TestLossyLine.settings = settings(max_examples=60, stateful_step_count=60)
 
 
-def test_no_more_than_the_window_is_under_way_and_sequence_numbers_wrap() -> None:
+def test_no_more_than_the_window_is_under_way_and_sequence_numbers_wrap():
     window = SendWindow()
     for number in range(1000):
         window.put(Home(number % 256))
@@ -166,7 +164,7 @@ def test_no_more_than_the_window_is_under_way_and_sequence_numbers_wrap() -> Non
     assert window.idle and window.resent == 0
 
 
-def test_patience_doubles_up_to_its_limit() -> None:
+def test_patience_doubles_up_to_its_limit():
     window = SendWindow()
     window.put(Home(1))
     assert window.pump(5.0) == [(0, Home(1))]
@@ -182,7 +180,7 @@ def test_patience_doubles_up_to_its_limit() -> None:
     assert window.pump(now + 1.001 * RESEND_AFTER_S) == [(1, Home(2))]
 
 
-def test_turns_wait_until_the_queue_has_room_for_all_of_them() -> None:
+def test_turns_wait_until_the_queue_has_room_for_all_of_them():
     window = SendWindow()
     window.acknowledge(255, 0.0, 10)
     for message in (Turns(bytes(4)), Turns(bytes(6)), Turns(bytes(1)), Home(1)):

@@ -128,7 +128,7 @@ def registers(driver: dict[str, Any], **motor: Any) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("milliamperes", [100, 580, 900, 1200, 1700])
-def test_the_current_is_what_the_data_sheet_makes_of_the_scale(milliamperes: int) -> None:
+def test_the_current_is_what_the_data_sheet_makes_of_the_scale(milliamperes):
     """I = (CS + 1) / 32 * Vfs / (Rsense + 20 mOhm) / sqrt 2, rounded down."""
     found = registers({"run_ma": milliamperes})
     scale, is_fine = found[IHOLD_IRUN] >> 8 & 31, bool(found[CHOPCONF] >> 17 & 1)
@@ -138,7 +138,7 @@ def test_the_current_is_what_the_data_sheet_makes_of_the_scale(milliamperes: int
     assert is_fine == (milliamperes <= 979)
 
 
-def test_a_motor_at_rest_gets_half_unless_told() -> None:
+def test_a_motor_at_rest_gets_half_unless_told():
     half = registers({})[IHOLD_IRUN] & 31
     assert half == current_scale(450, True, 0.11)
     assert registers({"hold_ma": 100})[IHOLD_IRUN] & 31 < half
@@ -146,14 +146,14 @@ def test_a_motor_at_rest_gets_half_unless_told() -> None:
 
 
 @pytest.mark.parametrize(("microsteps", "code"), [(1, 8), (8, 5), (16, 4), (256, 0)])
-def test_microsteps_and_mode(microsteps: int, code: int) -> None:
+def test_microsteps_and_mode(microsteps, code):
     found = registers({"microsteps": microsteps, "mode": "spreadcycle"})
     assert found[CHOPCONF] >> 24 & 15 == code
     assert found[GCONF] & 1 << 2
     assert not registers({})[GCONF] & 1 << 2
 
 
-def test_stallguard_is_on_for_a_motor_that_homes_by_it() -> None:
+def test_stallguard_is_on_for_a_motor_that_homes_by_it():
     homing = {
         "by": "stall",
         "direction": -1,
@@ -169,7 +169,7 @@ def test_stallguard_is_on_for_a_motor_that_homes_by_it() -> None:
     assert registers({"stall_threshold": 60})[TCOOLTHRS] == 0
 
 
-def test_the_way_from_the_stop_to_the_start_is_within_a_motors_range() -> None:
+def test_the_way_from_the_stop_to_the_start_is_within_a_motors_range():
     right = next(one for one in actuator_setups(load_profile("four-arm-skr-pico")))
     assert right.homed_at == -460
     assert right.message().minimum <= -460
@@ -242,13 +242,11 @@ def regrip(*arms: str) -> str:
         ("soltvvo", {}, ("left",), f"{JAWS} left {regrip('right', 'front', 'back')}"),
     ],
 )
-def test_everything_is_homed_in_an_order_that_is_safe(
-    name: str, places: dict[str, int], caught: tuple[str, ...], expected: str
-) -> None:
+def test_everything_is_homed_in_an_order_that_is_safe(name, places, caught, expected):
     assert steps_of(load_profile(name), places, caught) == expected
 
 
-def test_grippers_that_share_their_jaws_turn_back_together() -> None:
+def test_grippers_that_share_their_jaws_turn_back_together():
     """Soltvvo as it would be with jaws that open in pairs, and nothing to home its arms by."""
     document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
     for site, other in (("L", "right-jaw"), ("B", "front-jaw")):

@@ -1,10 +1,6 @@
 """How far an actuator may go before somebody has seen it go there."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,7 +31,7 @@ TO_AND_FRO = parse_profile(
 )
 
 
-def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked() -> None:
+def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked():
     contact = ConfirmedRange({})
     kept = {f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 1990}
     kept["actuators.lid.positions_us.open"] = 9
@@ -58,9 +54,7 @@ def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked() -> None:
     ("target", "next_one"),
     [(1450, None), (1449, 1450), (1700, None), (2050, None), (2051, 2050), (900, 1450)],
 )
-def test_beyond_the_confirmed_range_only_one_step_is_allowed(
-    target: int, next_one: int | None
-) -> None:
+def test_beyond_the_confirmed_range_only_one_step_is_allowed(target, next_one):
     contact = ConfirmedRange({f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 2000})
     if next_one is None:
         contact.require_step("holder", HOLDER, 1500, target)
@@ -69,7 +63,7 @@ def test_beyond_the_confirmed_range_only_one_step_is_allowed(
         contact.require_step("holder", HOLDER, 1500, target)
 
 
-def test_the_largest_step_of_each_actuator() -> None:
+def test_the_largest_step_of_each_actuator():
     assert largest_step(HOLDER) == LARGEST_STEP_US
     assert largest_step(TO_AND_FRO.actuators["right"]) == 10
     table = load_profile("mindcuber").actuators["table"]
@@ -81,7 +75,7 @@ def test_the_largest_step_of_each_actuator() -> None:
 
 
 @pytest.mark.parametrize("pulse", [900, 1444, 2100, None, 899, 2101])
-def test_the_first_pulse_must_be_given_and_within_the_limits(pulse: int | None) -> None:
+def test_the_first_pulse_must_be_given_and_within_the_limits(pulse):
     if pulse in (900, 1444, 2100):
         assert first_pulse("holder", LIMITS, pulse) == pulse
         return
@@ -89,7 +83,7 @@ def test_the_first_pulse_must_be_given_and_within_the_limits(pulse: int | None) 
         first_pulse("holder", LIMITS, pulse)
 
 
-def test_homing_waits_for_every_position_and_direction() -> None:
+def test_homing_waits_for_every_position_and_direction():
     values = confirmable(CUBOTINO)
     ConfirmedRange(values).require_all(CUBOTINO)
     for key in values:
@@ -103,7 +97,7 @@ def test_homing_waits_for_every_position_and_direction() -> None:
         ConfirmedRange(jaws).require_all(four_arm)
 
 
-def test_who_is_vouched_for_may_go_anywhere_meanwhile() -> None:
+def test_who_is_vouched_for_may_go_anywhere_meanwhile():
     contact = ConfirmedRange({f"{POSITIONS}.home": 1500})
     with contact.trusting(["holder"]):
         with contact.trusting(["lid"]):
@@ -118,7 +112,7 @@ def test_who_is_vouched_for_may_go_anywhere_meanwhile() -> None:
 
 
 @pytest.mark.parametrize("is_confirmed", [True, False])
-def test_a_motor_moves_once_its_direction_is_known(is_confirmed: bool) -> None:
+def test_a_motor_moves_once_its_direction_is_known(is_confirmed):
     table = load_profile("mindcuber").actuators["table"]
     contact = ConfirmedRange({direction_key("table"): True} if is_confirmed else {})
     for asked in (
@@ -133,7 +127,7 @@ def test_a_motor_moves_once_its_direction_is_known(is_confirmed: bool) -> None:
                 asked()
 
 
-def test_a_simulated_robot_needs_nothing_confirmed_until_it_is_calibrated() -> None:
+def test_a_simulated_robot_needs_nothing_confirmed_until_it_is_calibrated():
     contact = ConfirmedRange({}, simulated=True)
     contact.require_all(CUBOTINO)
     contact.require_start(CUBOTINO, {"holder": 1500, "lid": 1335})
@@ -144,7 +138,7 @@ def test_a_simulated_robot_needs_nothing_confirmed_until_it_is_calibrated() -> N
 
 
 @pytest.mark.parametrize(("far", "may"), [(2000, True), (2010, False), (990, False)])
-def test_a_schedule_stays_within_what_is_confirmed(far: int, may: bool) -> None:
+def test_a_schedule_stays_within_what_is_confirmed(far, may):
     contact = ConfirmedRange(confirmable(CUBOTINO))
     move = servo_slew("holder", 1500, far, 100_000)
     schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
@@ -168,9 +162,7 @@ def test_a_schedule_stays_within_what_is_confirmed(far: int, may: bool) -> None:
         ({"format": 2, "values": {"policy.search_s": 2}}, False),
     ],
 )
-def test_a_calibration_of_an_older_version_counts_as_confirmed(
-    document: dict[str, Any], is_confirmed: bool, tmp_path: Path
-) -> None:
+def test_a_calibration_of_an_older_version_counts_as_confirmed(document, is_confirmed, tmp_path):
     document = {"robot": "cubotino-uno"} | document
     (tmp_path / "calibration.json").write_text(json.dumps(document))
     store = CalibrationStore(tmp_path)

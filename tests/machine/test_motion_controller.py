@@ -135,7 +135,7 @@ def table_turns() -> Schedule:
     return Schedule((slew,), (TimedTurn(0, 0),), 400_000)
 
 
-def test_homing_goes_actuator_by_actuator_and_knows_everything_then(uno: Robot) -> None:
+def test_homing_goes_actuator_by_actuator_and_knows_everything_then(uno):
     uno.motion.home()
     assert uno.calls == [
         *("thread", "open", ("configure", False), "sensors"),
@@ -152,7 +152,7 @@ def test_homing_goes_actuator_by_actuator_and_knows_everything_then(uno: Robot) 
     assert uno.motion.ledger.caught_moving == ()
 
 
-def test_what_is_named_or_askew_is_homed_first(mindcuber: Robot) -> None:
+def test_what_is_named_or_askew_is_homed_first(mindcuber):
     usual = [call[1] for call in homing_of(mindcuber)]
     assert sorted(usual) == ["arm", "table"]
     last = usual[-1]
@@ -172,9 +172,7 @@ def homing_of(robot: Robot, *first: str) -> list[Any]:
         (LinkError(Fault.LINK_LOST), "link-lost", True),
     ],
 )
-def test_a_fault_ends_homing_and_a_broken_link_is_given_back(
-    uno: Robot, error: RobotError, code: str, closes: bool
-) -> None:
+def test_a_fault_ends_homing_and_a_broken_link_is_given_back(uno, error, code, closes):
     uno.motion.home()
     uno.calls.clear()
     uno.board.fails["run"] = [error]
@@ -188,7 +186,7 @@ def test_a_fault_ends_homing_and_a_broken_link_is_given_back(
     assert uno.calls == [*again, ("configure", False)]
 
 
-def test_a_stop_is_no_error(uno: Robot) -> None:
+def test_a_stop_is_no_error(uno):
     uno.motion.stop()
     assert uno.calls == [], "there is no link yet"
     uno.motion.open()
@@ -208,9 +206,7 @@ def test_a_stop_is_no_error(uno: Robot) -> None:
         (RobotError(Fault.OVERLOAD, detail="lid"), True, RobotError),
     ],
 )
-def test_a_fault_that_a_stop_brought_about_is_the_stop(
-    uno: Robot, fault: Exception, is_stopped: bool, raised: type[Exception]
-) -> None:
+def test_a_fault_that_a_stop_brought_about_is_the_stop(uno, fault, is_stopped, raised):
     def fail(names: list[str]) -> None:
         if is_stopped:
             stopping = threading.Thread(target=uno.motion.stop)
@@ -223,7 +219,7 @@ def test_a_fault_that_a_stop_brought_about_is_the_stop(
         uno.motion.home()
 
 
-def test_jogs_are_of_actuators_that_there_are_and_homed(uno: Robot) -> None:
+def test_jogs_are_of_actuators_that_there_are_and_homed(uno):
     with pytest.raises(InvalidRequest, match=r"^actuator: there is no 'x'; there is holder, lid$"):
         uno.motion.jog("x", 1500)
     assert uno.calls == []
@@ -240,7 +236,7 @@ def test_jogs_are_of_actuators_that_there_are_and_homed(uno: Robot) -> None:
     assert uno.calls == [], "it is there"
 
 
-def test_a_stepper_alone_is_homed_and_a_servo_taken_up(uno: Robot, mindcuber: Robot) -> None:
+def test_a_stepper_alone_is_homed_and_a_servo_taken_up(uno, mindcuber):
     assert mindcuber.motion.home_alone("table", 0) == mindcuber.places["table"]
     assert mindcuber.calls[-1] == ("home", "table")
     # At its start nothing is set up anew.
@@ -250,9 +246,7 @@ def test_a_stepper_alone_is_homed_and_a_servo_taken_up(uno: Robot, mindcuber: Ro
     assert ("adopt", {"holder": None, "lid": uno.places["lid"]}) not in found[3:]
 
 
-def test_motors_that_only_count_are_brought_back_while_the_count_is_known(
-    mindcuber: Robot,
-) -> None:
+def test_motors_that_only_count_are_brought_back_while_the_count_is_known(mindcuber):
     assert mindcuber.motion.bring_back(()) == ()
     assert mindcuber.calls == [], "a robot that is not connected turns nothing"
     mindcuber.motion.home()
@@ -263,7 +257,7 @@ def test_motors_that_only_count_are_brought_back_while_the_count_is_known(
     assert mindcuber.calls == [("run", ("table", 390, 400))]
 
 
-def test_distrusted_positions_are_told_at_homing(mindcuber: Robot) -> None:
+def test_distrusted_positions_are_told_at_homing(mindcuber):
     mindcuber.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))
     with pytest.raises(RobotError, match="calibration broke off"):
         mindcuber.motion.home()
@@ -273,7 +267,7 @@ def test_distrusted_positions_are_told_at_homing(mindcuber: Robot) -> None:
     other.motion.home()
 
 
-def test_another_firmware_is_refused_until_it_is_flashed(uno: Robot) -> None:
+def test_another_firmware_is_refused_until_it_is_flashed(uno):
     uno.board.version = "0.0.9"
     with pytest.raises(RobotError, match=r"0\.0\.9 on the board") as caught:
         uno.motion.open()
@@ -285,9 +279,7 @@ def test_another_firmware_is_refused_until_it_is_flashed(uno: Robot) -> None:
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
-def test_nothing_moves_after_an_emergency_stop_until_it_is_over(
-    uno: Robot, confirmed: bool
-) -> None:
+def test_nothing_moves_after_an_emergency_stop_until_it_is_over(uno, confirmed):
     uno.motion.home()
     if not confirmed:
         uno.board.fails["emergency"] = [LinkError(Fault.NO_ANSWER)]
@@ -312,7 +304,7 @@ LID = next(one for one in actuator_setups(load_profile("cubotino")) if one.name 
 TABLE: Any = next(one for one in actuator_setups(load_profile("mindcuber")) if one.name == "table")
 
 
-def test_a_servo_takes_a_millisecond_for_each_microsecond() -> None:
+def test_a_servo_takes_a_millisecond_for_each_microsecond():
     assert isinstance(LID, ServoSetup)
     assert jog_profile(LID, 1500, 1400) == servo_slew("lid", 1500, 1400, 100_000)
     assert jog_profile(LID, 1500, 1501) == servo_slew("lid", 1500, 1501, 1_000)
@@ -322,7 +314,7 @@ def test_a_servo_takes_a_millisecond_for_each_microsecond() -> None:
 @pytest.mark.parametrize(
     ("target", "is_within"), [(900, True), (2100, True), (899, False), (2101, False)]
 )
-def test_a_jog_beyond_the_limits_is_refused(target: int, is_within: bool) -> None:
+def test_a_jog_beyond_the_limits_is_refused(target, is_within):
     if is_within:
         require_within("lid", target, 900, 2100, "us")
         assert jog_profile(LID, 1500, target) is not None
@@ -352,8 +344,6 @@ def test_a_jog_beyond_the_limits_is_refused(target: int, is_within: bool) -> Non
         (401, 1600, False, [383, 400]),
     ],
 )
-def test_the_way_back_ends_forwards(
-    at: int | None, turn: int | None, exactly: bool, ways: list[int]
-) -> None:
+def test_the_way_back_ends_forwards(at, turn, exactly, ways):
     assert TABLE.start == 0
     assert list(paths_to_start(TABLE, at, turn, exactly)) == ways

@@ -43,7 +43,6 @@ class PaintedCamera(SceneCamera):
 
     def _draw(self, _: int, factor: float) -> Image:
         image = np.full((480, 640, 3), 25, np.uint8)
-        assert self.shown is not None
         site = SITES.index(self.shown.site) * 9
         places = site_facelets(self.shown.orientation, 3)[site : site + 9]
         gain = (self.light * factor) ** (1 / 2.4)
@@ -73,7 +72,7 @@ def scanner_of(camera: PaintedCamera) -> Scanner:
     return Scanner(PROFILE, {CAMERA.name: camera})
 
 
-def test_who_watches_gets_what_the_robot_takes_while_it_is_calibrated() -> None:
+def test_who_watches_gets_what_the_robot_takes_while_it_is_calibrated():
     """Its own picture only as long as the robot has taken none: it delays no look."""
     scanner = scanner_of(camera := PaintedCamera(Cube.solved().facelets()))
     camera.shown = views()[0]
@@ -92,7 +91,7 @@ def test_who_watches_gets_what_the_robot_takes_while_it_is_calibrated() -> None:
 
 
 @pytest.mark.parametrize("light", [1.0, 2.2])
-def test_a_scan_is_read_and_explained_with_its_pictures(light: float) -> None:
+def test_a_scan_is_read_and_explained_with_its_pictures(light):
     """Stickers that clip are looked at in less light. Five faces may tell a cube."""
     cube = Cube.random(np.random.default_rng(4))
     scanner = scanner_of(camera := PaintedCamera(cube.facelets(), light))
@@ -113,7 +112,7 @@ def decoded(png: bytes) -> np.ndarray:
     return np.asarray(cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR))
 
 
-def test_a_grid_is_turned_with_its_face() -> None:
+def test_a_grid_is_turned_with_its_face():
     camera = PaintedCamera(Cube.random(np.random.default_rng(6)).facelets())
     scanner = scanner_of(camera)
     turns = set()
@@ -146,7 +145,7 @@ class CornerCamera(SceneCamera):
         return np.full((480, 640, 3), 128, np.uint8)
 
 
-def test_all_cameras_take_one_picture_at_the_same_time() -> None:
+def test_all_cameras_take_one_picture_at_the_same_time():
     profile = load_profile("six-motor")
     barrier = threading.Barrier(2)
     cameras = {camera.name: CornerCamera(camera.name, barrier) for camera in profile.cameras}
@@ -159,7 +158,7 @@ def test_all_cameras_take_one_picture_at_the_same_time() -> None:
     assert [len(camera.taken) for camera in cameras.values()] == [1, 1]
 
 
-def test_what_cameras_could_not_find_or_lock_is_told_of_each() -> None:
+def test_what_cameras_could_not_find_or_lock_is_told_of_each():
     barrier = threading.Barrier(2)
     one = CornerCamera("one", barrier)
     two = CornerCamera("two", barrier, frozenset({Unsettled.EXPOSURE, Unsettled.LENS}))
@@ -173,7 +172,7 @@ def looked(face: str, whole: bool = True) -> FaceImage:
     return FaceImage(face, frame, FaceColours.unseen(3), FaceGrid.from_corners(QUADS[0], 3), whole)
 
 
-def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch):
     hand = OddView(ViewTrouble.COVERED, "a hand")
     monkeypatch.setattr(scanning, "odd_view", lambda image, *_: hand if image.face == "F" else None)
     with pytest.raises(ScanError, match="a hand") as seen:
@@ -193,9 +192,7 @@ def shows(image: Image) -> Scanner:
         ((320, 300), (300, 320, 3)),
     ],
 )
-def test_who_watches_gets_pictures_no_wider_than_needed(
-    size: tuple[int, int], shown: tuple[int, int, int]
-) -> None:
+def test_who_watches_gets_pictures_no_wider_than_needed(size, shown):
     image = np.random.default_rng(3).integers(0, 255, (*size[::-1], 3), dtype=np.uint8)
     scanner = shows(image)
     preview = scanner.preview(CAMERA.name)
@@ -204,7 +201,7 @@ def test_who_watches_gets_pictures_no_wider_than_needed(
     assert len(preview) < len(scanner.picture(None))
 
 
-def test_a_picture_is_sent_in_its_own_colours() -> None:
+def test_a_picture_is_sent_in_its_own_colours():
     image = np.zeros((16, 16, 3), np.uint8)
     image[:] = (250, 20, 10)
     sent = from_jpeg(as_jpeg(Frame(image, "top", 0)))
@@ -242,7 +239,7 @@ def swinging(rest_us: float) -> SceneCamera:
 
 
 @pytest.mark.parametrize(("rest_us", "pictures"), [(0, 2), (60_000, 4), (90_000, 5)])
-def test_the_picture_used_is_one_of_a_cube_at_rest(rest_us: int, pictures: int) -> None:
+def test_the_picture_used_is_one_of_a_cube_at_rest(rest_us, pictures):
     camera = swinging(rest_us)
     frame = still_frame(camera.capture, CAMERA.views, LIMIT_US)
     assert frame is camera.taken[-1]
@@ -252,7 +249,7 @@ def test_the_picture_used_is_one_of_a_cube_at_rest(rest_us: int, pictures: int) 
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_noise_and_flicker_are_no_motion_but_half_a_degree_is(seed: int) -> None:
+def test_noise_and_flicker_are_no_motion_but_half_a_degree_is(seed):
     at_rest, flickering, moved = (
         cells(face_turned(degrees, light, 2 * seed + n), CAMERA.views)
         for n, (degrees, light) in enumerate([(0, 1.0), (0, 1.04), (0.5, 1.0)])
@@ -270,9 +267,7 @@ def test_noise_and_flicker_are_no_motion_but_half_a_degree_is(seed: int) -> None
         (True, False, CAMERA.settle_ms, 1),  # each photograph is of another face
     ],
 )
-def test_a_robot_that_moved_waits_for_rest(
-    moved: bool, live: bool, settle_ms: float, pictures: int
-) -> None:
+def test_a_robot_that_moved_waits_for_rest(moved, live, settle_ms, pictures):
     camera = swinging(60_000)
     camera.live = live
     settled = CAMERA.model_copy(update={"settle_ms": settle_ms})

@@ -32,12 +32,7 @@ def planner() -> SolvePlanner:
 
 
 @pytest.mark.parametrize(("stopped", "raised"), [(True, Stopped), (False, SearchError)])
-def test_a_search_that_was_stopped_is_no_failure(
-    planner: SolvePlanner,
-    stopped: bool,
-    raised: type[Exception],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_search_that_was_stopped_is_no_failure(planner, stopped, raised, monkeypatch):
     flags: list[CancelFlag] = []
     priorities = []
 
@@ -56,7 +51,7 @@ def test_a_search_that_was_stopped_is_no_failure(
     assert priorities == [solve_planner.NICENESS]
 
 
-def test_scrambles_and_states_of_people_are_checked(planner: SolvePlanner) -> None:
+def test_scrambles_and_states_of_people_are_checked(planner):
     assert planner.scramble_cube("R U") == Cube.solved().apply("R U")
     assert not planner.scramble_cube(None).is_solved and not planner.scramble_cube("").is_solved
     with pytest.raises(InvalidRequest, match=r"^moves: "):
@@ -66,9 +61,7 @@ def test_scrambles_and_states_of_people_are_checked(planner: SolvePlanner) -> No
         planner.parse_cube("U" * 54)
 
 
-def test_a_long_way_round_gets_shorter_on_the_way_and_what_is_short_stays(
-    planner: SolvePlanner,
-) -> None:
+def test_a_long_way_round_gets_shorter_on_the_way_and_what_is_short_stays(planner):
     turns = [composite_index(i % 3, 1 + i % 2, (i * i) % 4) for i in range(14)]
     whole = plan_composites(MECHANISM, MECHANISM.start, turns)
     cube = Cube.solved().apply(" ".join(whole.moves)).inverse
@@ -91,7 +84,7 @@ def test_a_long_way_round_gets_shorter_on_the_way_and_what_is_short_stays(
     assert planner.split(cube, short, again=False) is None
 
 
-def test_a_search_ends_when_it_no_longer_pays() -> None:
+def test_a_search_ends_when_it_no_longer_pays():
     profile = load_profile("four-arm")
     patient = profile.model_copy(update={"policy": PolicySettings(search_s=30.0)})
     planner = SolvePlanner(patient, build_mechanism(patient))

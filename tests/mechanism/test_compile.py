@@ -110,7 +110,7 @@ def turns_from_states(draw: Any) -> tuple[str, State, list[int]]:
 
 @settings(max_examples=20)
 @given(turns_from_states())
-def test_turns_cost_the_shortest_path_from_any_state(case: tuple[str, State, list[int]]) -> None:
+def test_turns_cost_the_shortest_path_from_any_state(case):
     name, state, composites = case
     mechanism = built(name)
     expected = fastest_us(mechanism, state, composites)
@@ -119,7 +119,7 @@ def test_turns_cost_the_shortest_path_from_any_state(case: tuple[str, State, lis
 
 
 @pytest.mark.parametrize("name", ["reference/c", "soltvvo"])
-def test_turns_of_four_arms_cost_the_shortest_path(name: str) -> None:
+def test_turns_of_four_arms_cost_the_shortest_path(name):
     mechanism = built(name)
     model = cost_model(mechanism, mechanism.start)
     for composites in ([3, 15 + 7], [30 + 11, 3]):
@@ -127,7 +127,7 @@ def test_turns_of_four_arms_cost_the_shortest_path(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ROBOTS if "2x2x2" not in name])
-def test_the_model_has_the_form_the_search_expects(name: str) -> None:
+def test_the_model_has_the_form_the_search_expects(name):
     model = cost_model(built(name), built(name).start)
     size = model.turns.states
     assert model.first.shape == (45, size) and model.first.dtype == np.uint32
@@ -142,7 +142,7 @@ def test_the_model_has_the_form_the_search_expects(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cubotino-uno", "two-arm", "two-arm-2x2x2", "six-motor"])
-def test_no_path_is_shorter_and_none_turns_a_layer(name: str) -> None:
+def test_no_path_is_shorter_and_none_turns_a_layer(name):
     """And each leads back to where it began; slower steps between the same nodes are not taken."""
     steps = built(name).transitions
     slower = (replace(step, duration_us=step.duration_us + 1000) for step in steps)

@@ -23,7 +23,7 @@ from solver.cost import AXES, COMPOSITES, composite_index, composite_of
 from solver.cube.orientation import Orientation, all_orientations
 
 
-def test_tables_say_what_orientations_do() -> None:
+def test_tables_say_what_orientations_do():
     compose, between = compose_table(), between_table()
     every = all_orientations()
     assert len(every) == ORIENTATIONS
@@ -38,7 +38,7 @@ def test_tables_say_what_orientations_do() -> None:
         compose[0, 0] = 1
 
 
-def test_composites_are_seen_at_the_sites_where_their_faces_are() -> None:
+def test_composites_are_seen_at_the_sites_where_their_faces_are():
     for held, composite in product(all_orientations(), range(COMPOSITES)):
         seen = composite_of(int(seen_table()[held.index, composite]))
         for face, turned in quarters_by_face(composite).items():
@@ -55,7 +55,7 @@ def quarters_by_face(composite: int) -> dict[str, int]:
     return dict(zip(AXES[axis], turned, strict=True))
 
 
-def test_a_rotation_is_near_its_ends_for_a_while() -> None:
+def test_a_rotation_is_near_its_ends_for_a_while():
     profile = load_profile("cubotino")
     motion = ActuatorMotion("holder", 700_000, start="home", end="cw", quarters=1)
     assert near_ends_us(profile, motion, 0) == (0, 0)
@@ -65,7 +65,7 @@ def test_a_rotation_is_near_its_ends_for_a_while() -> None:
     assert near_ends_us(profile, half, 9.0) == (73_500, 73_500)
 
 
-def test_a_motor_is_as_slow_at_its_start_as_at_its_end() -> None:
+def test_a_motor_is_as_slow_at_its_start_as_at_its_end():
     profile = load_profile("mindcuber")
     motion = ActuatorMotion("table", 1, quarters=1)
     first, last = near_ends_us(profile, motion, 10.0)

@@ -61,7 +61,7 @@ NO_HAT = "no actuator named hat; there is"
         ("six-motor", "mechanism.motors.U", "hat", f"{NO_HAT} back, down, front, left, right, up"),
     ],
 )
-def test_wrong_values_are_named_at_their_key(name: str, key: str, value: object, told: str) -> None:
+def test_wrong_values_are_named_at_their_key(name, key, value, told):
     ((place, text),) = findings(name, key, value)
     assert place == key
     assert told in text
@@ -90,9 +90,7 @@ def test_wrong_values_are_named_at_their_key(name: str, key: str, value: object,
         ("cubotino", f"{ARM}.look_part", 0.859, []),
     ],
 )
-def test_missing_actuators_are_named(
-    name: str, key: str, value: object, told: list[tuple[str, str]]
-) -> None:
+def test_missing_actuators_are_named(name, key, value, told):
     assert findings(name, key, value) == told
 
 
@@ -154,9 +152,7 @@ STUCK = [
 
 
 @pytest.mark.parametrize(("name", "changes", "reason"), STUCK)
-def test_robots_that_get_stuck_are_refused(
-    name: str, changes: list[tuple[str, str]], reason: str
-) -> None:
+def test_robots_that_get_stuck_are_refused(name, changes, reason):
     text = profile_path(name).read_text()
     for old, new in changes:
         assert old in text

@@ -27,16 +27,14 @@ def pieces(profile: MotionProfile) -> list[tuple[int, int]]:
 
 
 @given(PULSES, PULSES, st.integers(1, 3_000_000), st.integers(0, 1_000_000), st.floats(0, 0.5))
-def test_slew_takes_travel_and_settling(
-    start: int, end: int, travel_us: int, settle_us: int, ease: float
-) -> None:
+def test_slew_takes_travel_and_settling(start, end, travel_us, settle_us, ease):
     profile = servo_slew("lid", start, end, travel_us, settle_us, ease_us=int(travel_us * ease))
     assert profile.start == start and profile.end == end
     assert profile.duration_us == travel_us + settle_us
     assert profile.duration_us == sum(segment.duration_us for segment in profile.segments)
 
 
-def test_an_eased_slew_follows_its_parabolas() -> None:
+def test_an_eased_slew_follows_its_parabolas():
     """Speed builds up in 200 ms, stays for 100 ms and falls off in 200 ms."""
     profile = servo_slew("lid", 1000, 2200, 500_000, ease_us=200_000)
     up, down = [1025, 1100, 1225, 1400], [1975, 2100, 2175, 2200]
@@ -45,7 +43,7 @@ def test_an_eased_slew_follows_its_parabolas() -> None:
     ]
 
 
-def test_a_slew_may_go_beyond_its_end_and_back() -> None:
+def test_a_slew_may_go_beyond_its_end_and_back():
     profile = servo_slew("holder", 1500, 600, 400_000, 50_000, overshoot=(40, 80_000))
     assert pieces(profile) == [(560, 400_000), (600, 80_000), (600, 50_000)]
     assert (profile.end, profile.duration_us) == (600, 530_000)
@@ -54,14 +52,14 @@ def test_a_slew_may_go_beyond_its_end_and_back() -> None:
 
 
 @pytest.mark.parametrize("path", [[], [(1500, 0)], [(0, 100)], [(1500, -1)]])
-def test_impossible_paths_are_refused(path: list[tuple[int, int]]) -> None:
+def test_impossible_paths_are_refused(path):
     assert servo_path("lid", 1500, [(1, 1)]).duration_us == 1
     with pytest.raises(InvalidRequest):
         servo_path("lid", 1500, path)
 
 
 @pytest.mark.parametrize("ease_us", [60_000, -1])
-def test_impossible_easing_is_refused(ease_us: int) -> None:
+def test_impossible_easing_is_refused(ease_us):
     assert servo_slew("lid", 1000, 2000, 100_000, ease_us=50_000).duration_us == 100_000
     with pytest.raises(InvalidRequest, match=f"lid: .* 2 x {ease_us} us of a travel"):
         servo_slew("lid", 1000, 2000, 100_000, ease_us=ease_us)
@@ -83,14 +81,12 @@ def timed(**more: object) -> Drive:
         (3, True, 412),
     ],
 )
-def test_longer_rotations_go_on_as_from_a_quarter_to_a_half(
-    quarters: int, held: bool, takes_ms: int
-) -> None:
+def test_longer_rotations_go_on_as_from_a_quarter_to_a_half(quarters, held, takes_ms):
     drive = timed(free=TIMES, held=SLOWER, held_settle_ms=12)
     assert drive.rotation_us(quarters, held) == 1_000 * takes_ms
 
 
-def test_a_load_that_makes_no_difference_is_not_stated() -> None:
+def test_a_load_that_makes_no_difference_is_not_stated():
     """What is left of a turn takes its share."""
     drive = timed(free=TIMES, held_settle_ms=0)
     assert drive.rotation_us(2, held=True) == 160_000
@@ -102,7 +98,7 @@ def test_a_load_that_makes_no_difference_is_not_stated() -> None:
         timed().travel("open", "closed", held=False)
 
 
-def test_a_way_takes_its_travel_and_its_rest() -> None:
+def test_a_way_takes_its_travel_and_its_rest():
     drive = timed(
         positions=("open", "hold", "closed"),
         travel=[
@@ -122,9 +118,7 @@ def test_a_way_takes_its_travel_and_its_rest() -> None:
 @pytest.mark.parametrize(
     ("held", "farthest_us", "takes_us"), [(True, 560, 530_000), (False, 600, 450_000)]
 )
-def test_a_servo_goes_beyond_where_it_turns_a_layer(
-    held: bool, farthest_us: int, takes_us: int
-) -> None:
+def test_a_servo_goes_beyond_where_it_turns_a_layer(held, farthest_us, takes_us):
     settings = {
         "kind": "servo",
         "pins": {"pulse": 9},
@@ -146,9 +140,7 @@ def test_a_servo_goes_beyond_where_it_turns_a_layer(
     ("angle", "quarters", "start", "end"),
     [(0, 1, 0, 50), (5, 1, 250, 300), (-1, 2, -50, 50), (2, -1, 100, 50)],
 )
-def test_a_rotation_starts_at_its_angle_also_of_another_turn(
-    angle: int, quarters: int, start: int, end: int
-) -> None:
+def test_a_rotation_starts_at_its_angle_also_of_another_turn(angle, quarters, start, end):
     settings = {
         "kind": "stepper",
         "pins": {"step": 2, "direction": 3},
@@ -162,7 +154,7 @@ def test_a_rotation_starts_at_its_angle_also_of_another_turn(
 
 @pytest.mark.parametrize("quarters", [1, -1, 2])
 @pytest.mark.parametrize("play", [0, 10])
-def test_what_a_motor_drives_is_as_near_square_as_jaws_count_on(quarters: int, play: int) -> None:
+def test_what_a_motor_drives_is_as_near_square_as_jaws_count_on(quarters, play):
     """Backwards it is behind the motor by the play, until the last steps take that up."""
     profile = load_profile("four-arm")
     right = profile.actuators_of(Stepper)["right"].model_copy(update={"backlash_steps": play})

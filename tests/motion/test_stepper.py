@@ -37,9 +37,7 @@ LIMITS = st.builds(
 @given(LIMITS, st.integers(2, 3000))
 @example(USUAL, 1)
 @example(StepperLimits(400, 3000, 150_000), 400)
-def test_moves_make_their_steps_near_the_curve_and_none_too_fast(
-    limits: StepperLimits, steps: int
-) -> None:
+def test_moves_make_their_steps_near_the_curve_and_none_too_fast(limits, steps):
     """The board refuses what is faster by more than a tenth than the motor may go."""
     profile = stepper_move("turner", 100, -steps, limits, settle_us=50)
     runs = [run for run in profile.segments if isinstance(run, StepSegment)]
@@ -56,7 +54,7 @@ def test_moves_make_their_steps_near_the_curve_and_none_too_fast(
 
 @settings(max_examples=60)
 @given(LIMITS, st.integers(2, 3000))
-def test_curve_keeps_speed_and_acceleration(limits: StepperLimits, steps: int) -> None:
+def test_curve_keeps_speed_and_acceleration(limits, steps):
     times = step_times(steps, limits)
     middle_times = np.concatenate([[times[0] / 2], (times[1:] + times[:-1]) / 2])
     speeds = 1 / np.diff(times, prepend=0.0)
@@ -66,7 +64,7 @@ def test_curve_keeps_speed_and_acceleration(limits: StepperLimits, steps: int) -
     assert times[::-1] == pytest.approx(times[-1] - np.concatenate([[0.0], times])[:-1], abs=1e-9)
 
 
-def test_trapezoid_takes_the_time_of_the_formula_and_jerk_makes_it_longer() -> None:
+def test_trapezoid_takes_the_time_of_the_formula_and_jerk_makes_it_longer():
     ramp_s = (4000 - 500) / 40_000
     ramp_steps = (4000 + 500) / 2 * ramp_s
     expected_s = 2 * ramp_s + (800 - 2 * ramp_steps) / 4000
@@ -93,9 +91,7 @@ def test_trapezoid_takes_the_time_of_the_formula_and_jerk_makes_it_longer() -> N
         ([500] * 32_769, [(500, 32_767, 0), (500, 2, 0)]),
     ],
 )
-def test_runs_are_as_long_as_their_numbers_allow(
-    intervals_ticks: list[int], runs: list[tuple[int, int, int]]
-) -> None:
+def test_runs_are_as_long_as_their_numbers_allow(intervals_ticks, runs):
     """A run's interval, count and change of its interval each fit the board's numbers."""
     found = compress(np.cumsum(np.array(intervals_ticks, dtype=np.int64)))
     assert [(run.interval_ticks, run.count, run.add_ticks) for run in found] == runs
@@ -106,7 +102,7 @@ def test_runs_are_as_long_as_their_numbers_allow(
 @pytest.mark.parametrize(
     "values", [(10, 100, 100), (500, 400, 100), (500, 4000, 0), (500, 4000, 100, -1)]
 )
-def test_impossible_limits_are_refused(values: tuple[float, ...]) -> None:
+def test_impossible_limits_are_refused(values):
     with pytest.raises(InvalidRequest):
         StepperLimits(*values)
     with pytest.raises(InvalidRequest, match="turner"):
@@ -124,9 +120,7 @@ def test_impossible_limits_are_refused(values: tuple[float, ...]) -> None:
         (-100, 7, 5, [-112, 12]),
     ],
 )
-def test_play_is_taken_up_so_that_every_motion_ends_forwards(
-    steps: int, overshoot: int, backlash: int, parts: list[int]
-) -> None:
+def test_play_is_taken_up_so_that_every_motion_ends_forwards(steps, overshoot, backlash, parts):
     profile = stepper_move(
         "table", 0, steps, USUAL, overshoot_steps=overshoot, backlash_steps=backlash
     )
@@ -142,7 +136,7 @@ def test_play_is_taken_up_so_that_every_motion_ends_forwards(
 
 
 @pytest.mark.parametrize("gain", [10.0, 99.0, 100.0, 101.0, 3000.0])
-def test_a_ramp_uses_all_of_its_jerk_and_acceleration(gain: float) -> None:
+def test_a_ramp_uses_all_of_its_jerk_and_acceleration(gain):
     """With 10,000 steps/s^3 and 1,000 steps/s^2: up to 100 steps/s no acceleration is reached, and
     beyond them it stays for the rest of the gain. Shorter it cannot be."""
     limits = StepperLimits(start_speed=50, max_speed=9000, acceleration=1000, jerk=10_000)

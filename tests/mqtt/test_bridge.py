@@ -159,7 +159,7 @@ async def neighbour(broker: Broker, *topics: str) -> AsyncIterator[aiomqtt.Clien
 
 
 @pytest.mark.parametrize("broker", ["plain", "tls"], indirect=True)
-async def test_home_assistant_finds_the_robot(broker: Broker, daemon: FakePageDaemon) -> None:
+async def test_home_assistant_finds_the_robot(broker, daemon):
     with broker.running():
         async with (
             published(daemon.path, broker),
@@ -188,9 +188,7 @@ async def test_home_assistant_finds_the_robot(broker: Broker, daemon: FakePageDa
 
 
 @pytest.mark.parametrize("may_start", ["yes", "no"])
-async def test_only_allowed_commands_reach_the_robot(
-    broker: Broker, daemon: FakePageDaemon, may_start: str
-) -> None:
+async def test_only_allowed_commands_reach_the_robot(broker, daemon, may_start):
     """A retained start would come again with each connection: nobody presses a button then."""
     commands = [
         b"shutdown",
@@ -214,9 +212,7 @@ async def test_only_allowed_commands_reach_the_robot(
     assert len(removed) == (may_start == "no"), "what was allowed before goes from the house"
 
 
-async def test_a_broker_that_comes_back_hears_everything_again(
-    broker: Broker, daemon: FakePageDaemon
-) -> None:
+async def test_a_broker_that_comes_back_hears_everything_again(broker, daemon):
     async with published(daemon.path, broker):
         for _ in range(2):
             with broker.running():
@@ -224,9 +220,7 @@ async def test_a_broker_that_comes_back_hears_everything_again(
                     await receive(client, TOPICS.availability, "online")
 
 
-async def test_without_a_daemon_or_without_us_the_robot_is_offline(
-    broker: Broker, daemon: FakePageDaemon
-) -> None:
+async def test_without_a_daemon_or_without_us_the_robot_is_offline(broker, daemon):
     with broker.running():
         async with neighbour(broker, TOPICS.availability) as client:
             async with published(daemon.path.with_name("nobody.sock"), broker):
@@ -243,9 +237,7 @@ async def test_without_a_daemon_or_without_us_the_robot_is_offline(
                 await receive(client, TOPICS.availability, "offline")
 
 
-async def test_a_wrong_password_changes_nothing_for_the_robot(
-    broker: Broker, daemon: FakePageDaemon
-) -> None:
+async def test_a_wrong_password_changes_nothing_for_the_robot(broker, daemon):
     (broker.folder / "cubist-mqtt-password").write_text("guessed")
     with broker.running():
         async with published(daemon.path, broker) as child:
@@ -272,21 +264,19 @@ async def test_a_wrong_password_changes_nothing_for_the_robot(
         ),
     ],
 )
-def test_a_wrong_setting_is_named(
-    settings: dict[str, str], said: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_wrong_setting_is_named(settings, said, caplog):
     with pytest.raises(SystemExit) as ended:
         main(["--socket", "/nowhere"], settings)
     assert ended.value.code == 2 and said in caplog.text
 
 
-def test_names_that_would_be_other_topics_are_refused() -> None:
+def test_names_that_would_be_other_topics_are_refused():
     with pytest.raises(InvalidRequest):
         Topics("a/b")
 
 
 @pytest.mark.long
-async def test_a_message_solves_a_cube(broker: Broker, short_folder: Path) -> None:
+async def test_a_message_solves_a_cube(broker, short_folder):
     """The whole robot in simulation: started by the broker, its end reported there."""
     command = [sys.executable, "-m", "robot.cli.main", "simulate", "--robot", "six-motor"]
     command += ["--json", "--speed", "10", "--seed", "3"]

@@ -57,7 +57,7 @@ def bouncing(start: int, end: int, seed: int) -> list[int]:
         st.tuples(st.just(Press.VERY_LONG), st.integers(5100, 8000)),
     ),
 )
-def test_a_bouncing_press_is_one_press(edges: bool, seed: int, press: tuple[Press, int]) -> None:
+def test_a_bouncing_press_is_one_press(edges, seed, press):
     kind, held_ms = press
     contact = Contact(bouncing(100_000, 100_000 + held_ms * 1000, seed))
     assert presses(contact, edges=edges) == [kind]
@@ -66,7 +66,7 @@ def test_a_bouncing_press_is_one_press(edges: bool, seed: int, press: tuple[Pres
 @pytest.mark.parametrize("edges", [False, True])
 @pytest.mark.parametrize("mains_hz", [50, 60])
 @pytest.mark.parametrize("duty", [0.1, 0.5, 0.9])
-def test_mains_pick_up_is_no_press(mains_hz: int, duty: float, edges: bool) -> None:
+def test_mains_pick_up_is_no_press(mains_hz, duty, edges):
     period = SECOND // mains_hz
     starts = range(50_000, 3 * SECOND, period)
     contact = Contact([c for start in starts for c in (start, start + int(period * duty))])
@@ -87,15 +87,13 @@ def test_mains_pick_up_is_no_press(mains_hz: int, duty: float, edges: bool) -> N
         ([SECOND, 17 * SECOND, 40 * SECOND, 46 * SECOND], [Press.VERY_LONG]),
     ],
 )
-def test_which_changes_are_presses(changes: list[int], expected: list[Press]) -> None:
+def test_which_changes_are_presses(changes, expected):
     assert presses(Contact(changes)) == expected
 
 
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(50, 9_000), st.integers(50, 2_900)), min_size=1, max_size=5))
-def test_one_of_the_other_polarity_does_nothing_however_it_is_touched(
-    touches: list[tuple[int, int]],
-) -> None:
+def test_one_of_the_other_polarity_does_nothing_however_it_is_touched(touches):
     """It is pressed except while it is touched."""
     changes, time_us = [0], 0
     for untouched_ms, touched_ms in touches:
@@ -111,9 +109,7 @@ def test_one_of_the_other_polarity_does_nothing_however_it_is_touched(
         ("stuck", [(0, SECOND), (2 * SECOND, 3 * SECOND)], [0, 1, 2, 3]),
     ],
 )
-def test_when_to_let_go_and_that_it_is_stuck_is_known_at_once(
-    name: str, pressed: list[tuple[int, int]], changes: list[int]
-) -> None:
+def test_when_to_let_go_and_that_it_is_stuck_is_known_at_once(name, pressed, changes):
     button, seen = Button(), []
     for time_us in range(0, 10 * SECOND, POLL_US):
         button.sample(any(start <= time_us < end for start, end in pressed), time_us)
@@ -141,7 +137,7 @@ LIFTED = [Hands.LAID, Hands.READY, Hands.LIFTED]
         ([(100, OFF), *[(10, BOTH), (10, OFF)] * 100], []),  # mains pick-up
     ],
 )
-def test_hands_on_the_pads(samples: Samples, expected: list[Hands]) -> None:
+def test_hands_on_the_pads(samples, expected):
     """Each level is held for its milliseconds and looked at every 5 ms."""
     pads, now_us, told = Pads(2), 0, []
     for milliseconds, covered in samples:
@@ -151,7 +147,7 @@ def test_hands_on_the_pads(samples: Samples, expected: list[Hands]) -> None:
     assert [hands for hands in told if hands] == expected
 
 
-def test_a_pad_that_is_covered_for_too_long_is_stuck() -> None:
+def test_a_pad_that_is_covered_for_too_long_is_stuck():
     pads = Pads(2)
     for now_us in range(0, 70 * SECOND, POLL_US):
         pads.sample((now_us > 5 * SECOND, False), now_us)

@@ -68,7 +68,7 @@ def opened(pins: PanelPins, levels: dict[int, int] | None = None) -> Bench:
 
 
 @pytest.mark.parametrize("active", [False, True])
-def test_a_button_is_pressed_at_a_low_or_a_high_level(active: bool) -> None:
+def test_a_button_is_pressed_at_a_low_or_a_high_level(active):
     bench = opened(PanelPins(Input(BUTTON, active, "down" if active else "up")))
     assert bench.module.pulls == {BUTTON: bench.module.PUD_DOWN if active else bench.module.PUD_UP}
     bench.wait(8000)
@@ -80,7 +80,7 @@ def test_a_button_is_pressed_at_a_low_or_a_high_level(active: bool) -> None:
     assert bench.told == [Press.SHORT, Press.VERY_LONG]
 
 
-def test_a_touch_button_taken_for_a_contact_is_stuck_and_does_nothing() -> None:
+def test_a_touch_button_taken_for_a_contact_is_stuck_and_does_nothing():
     bench = opened(PanelPins(Input(BUTTON), Output(LED)), {BUTTON: 0})
     bench.wait(3000)
     assert bench.told == [("stuck", ("GPIO 17",))]
@@ -92,7 +92,7 @@ def test_a_touch_button_taken_for_a_contact_is_stuck_and_does_nothing() -> None:
     assert set(bench.told) == {("stuck", ("GPIO 17",)), ("stuck", ())}
 
 
-def test_light_and_sound_tell_when_to_let_go(bench: Bench) -> None:
+def test_light_and_sound_tell_when_to_let_go(bench):
     bench.wait(50)
     bench.module.drive(BUTTON, 0)
     bench.wait(4990)
@@ -102,7 +102,7 @@ def test_light_and_sound_tell_when_to_let_go(bench: Bench) -> None:
     assert bench.told == []
 
 
-def test_outputs_that_are_on_at_low() -> None:
+def test_outputs_that_are_on_at_low():
     bench = opened(PanelPins(led=Output(LED, active=False), buzzer=Output(BUZZER, active=False)))
     assert bench.module.outputs == {LED: 1, BUZZER: 1}
     bench.panel.show("idle")
@@ -111,7 +111,7 @@ def test_outputs_that_are_on_at_low() -> None:
 
 
 @pytest.mark.parametrize("active", [False, True])
-def test_a_stop_circuit_stops_when_it_opens_and_not_for_a_spike(active: bool) -> None:
+def test_a_stop_circuit_stops_when_it_opens_and_not_for_a_spike(active):
     pin = Input(ESTOP, active, "up" if active else "down")
     bench = opened(PanelPins(estop=pin), {ESTOP: int(not active)})
     bench.wait(50)
@@ -121,21 +121,21 @@ def test_a_stop_circuit_stops_when_it_opens_and_not_for_a_spike(active: bool) ->
     assert bench.told == [("estop", True), ("estop", False)]
 
 
-def test_a_broken_stop_wire_at_the_start_stops() -> None:
+def test_a_broken_stop_wire_at_the_start_stops():
     bench = opened(PanelPins(estop=STOP))
     bench.wait(30)
     assert bench.told == [("estop", True)]
 
 
 @pytest.mark.parametrize("state", sorted(LIGHTS))
-def test_the_light_follows_its_pattern(bench: Bench, state: str) -> None:
+def test_the_light_follows_its_pattern(bench, state):
     bench.panel.show(state)
     for _ in range(600):
         bench.wait(5)
         assert bench.module.outputs[LED] == LIGHTS[state].level(bench.now_us / 1000)
 
 
-def test_hands_on_the_pads_are_told() -> None:
+def test_hands_on_the_pads_are_told():
     bench = opened(PanelPins(pads=(Input(5, True, "down"), Input(6, True, "down"))))
     assert bench.module.pulls == {5: FakeModule.PUD_DOWN, 6: FakeModule.PUD_DOWN}
     bench.wait(50)
@@ -146,7 +146,7 @@ def test_hands_on_the_pads_are_told() -> None:
     assert bench.told == [Hands.LAID, Hands.READY, Hands.LIFTED]
 
 
-def test_outputs_are_written_only_when_they_change_and_a_sound_ends(bench: Bench) -> None:
+def test_outputs_are_written_only_when_they_change_and_a_sound_ends(bench):
     bench.panel.show("idle")
     bench.panel.sound("solved")
     bench.module.written.clear()
@@ -157,12 +157,12 @@ def test_outputs_are_written_only_when_they_change_and_a_sound_ends(bench: Bench
     assert bench.module.written.count((LED, 1)) == 1
 
 
-def test_every_pattern_is_told_apart() -> None:
+def test_every_pattern_is_told_apart():
     shapes = {tuple(pattern.level(ms) for ms in range(0, 6000, 10)) for pattern in LIGHTS.values()}
     assert len(shapes) >= len(LIGHTS) - 1  # scanning and checking are both "looking"
 
 
-def test_an_edge_wakes_the_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edge_wakes_the_panel(monkeypatch):
     """Only an edge can: the next look of its own is an hour away."""
     monkeypatch.setattr("robot.panel.panel.IDLE_POLL_S", 3600.0)
     bench = opened(PanelPins(estop=STOP), {ESTOP: 0})
@@ -175,7 +175,7 @@ def test_an_edge_wakes_the_panel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.told == [("estop", True)]
 
 
-def test_the_panel_looks_often_only_while_something_happens() -> None:
+def test_the_panel_looks_often_only_while_something_happens():
     pins = PanelPins(Input(BUTTON), Output(LED), estop=STOP, pads=(Input(5), Input(6)))
     bench = opened(pins, {ESTOP: 0, 5: 1, 6: 1})
     bench.panel.show("idle")
@@ -194,7 +194,7 @@ def test_the_panel_looks_often_only_while_something_happens() -> None:
     assert bench.panel.poll_s == pytest.approx(0.03)
 
 
-def test_closing_gives_pins_and_callbacks_back(bench: Bench) -> None:
+def test_closing_gives_pins_and_callbacks_back(bench):
     bench.panel.start()
     bench.panel.close()
     bench.panel.close()
@@ -202,7 +202,7 @@ def test_closing_gives_pins_and_callbacks_back(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("broken", ["pin", "clock"])
-def test_a_pin_that_fails_and_a_defect_are_told_once(bench: Bench, broken: str) -> None:
+def test_a_pin_that_fails_and_a_defect_are_told_once(bench, broken):
     """Whoever relies on the emergency stop hears that nobody watches it any more."""
     if broken == "pin":
         del bench.module.levels[BUTTON]
@@ -219,8 +219,8 @@ def test_a_pin_that_fails_and_a_defect_are_told_once(bench: Bench, broken: str) 
     ("call", "error"), [(call, error) for call, errors in RAISES.items() for error in errors]
 )
 def test_whatever_the_library_raises_is_a_fault_in_its_words_and_pins_are_given_back(
-    call: str, error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+    call, error, caplog
+):
     def use() -> None:
         bench = Bench(PanelPins(Input(BUTTON), Output(LED), Output(BUZZER), STOP), module)
         try:
@@ -249,7 +249,7 @@ def test_whatever_the_library_raises_is_a_fault_in_its_words_and_pins_are_given_
         ("setup", "No access to /dev/mem.  Try running as root!"),
     ],
 )
-def test_the_old_library_is_to_be_replaced(call: str, text: str) -> None:
+def test_the_old_library_is_to_be_replaced(call, text):
     module = FakeModule()
     del module.lgpio
     module.fail(call, RuntimeError(text))
@@ -273,9 +273,7 @@ def test_the_old_library_is_to_be_replaced(call: str, text: str) -> None:
         (FileNotFoundError(2, "No such file or directory", ".lgd-nfy-3"), "LG_WD"),
     ],
 )
-def test_a_library_that_cannot_be_loaded_says_what_to_do(
-    error: Exception, remedy: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_library_that_cannot_be_loaded_says_what_to_do(error, remedy, monkeypatch):
     def fails(_: str) -> ModuleType:
         raise error
 

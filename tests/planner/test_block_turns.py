@@ -1,7 +1,5 @@
 """Turns of several layers: as runs, on the simulated body, and against a search of everything."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -55,14 +55,12 @@ OVER = {"op": "rotate", "axis": "x", "quarter_turns": 1}
         ([], "", []),
     ],
 )
-def test_a_move_is_done_when_its_last_turn_ends(
-    operations: list[dict[str, Any]], moves: str, ends: list[int]
-) -> None:
+def test_a_move_is_done_when_its_last_turn_ends(operations, moves, ends):
     assert move_ends_us(timed(*operations), "UF", moves.split()) == ends
 
 
 @given(turns=st.lists(st.tuples(st.sampled_from("URFDLB"), st.sampled_from([1, 2, -1]))))
-def test_each_merged_move_has_one_end_and_they_come_in_order(turns: list[tuple[str, int]]) -> None:
+def test_each_merged_move_has_one_end_and_they_come_in_order(turns):
     operations = timed(*(turn(*each) for each in turns))
     quarters = {1: "", 2: "2", -1: "'"}
     moves = merge_moves(site + quarters[way] for site, way in turns)
@@ -88,7 +86,7 @@ def random_plan(robot: str, seed: int) -> Plan:
 
 
 @pytest.mark.parametrize("robot", ["cubotino", "four-arm", "crane"])
-def test_greedy_time_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
+def test_greedy_time_is_the_sum_of_a_plan_for_each_move(robot):
     plan = random_plan(robot, 1)
     found = greedy_us(plan.mechanism, plan.start, plan.moves)
     parts = one_by_one(plan)
@@ -97,7 +95,7 @@ def test_greedy_time_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
     assert found >= plan.duration_us, "a plan is never slower than its moves one at a time"
 
 
-def test_moves_of_a_2x2x2_are_timed_one_by_one() -> None:
+def test_moves_of_a_2x2x2_are_timed_one_by_one():
     """Turning one layer of a 2x2x2 is turning the other back and the whole cube with it, so plans
     of each move alone cannot be put one after the other; each of them is known."""
     plan = random_plan("two-arm-2x2x2", 1)
@@ -111,7 +109,7 @@ def test_moves_of_a_2x2x2_are_timed_one_by_one() -> None:
     assert planner.greedy_us([replace(plan, moves=("D",))]) is None
 
 
-def test_a_plan_in_two_parts_is_one_list_of_moves() -> None:
+def test_a_plan_in_two_parts_is_one_list_of_moves():
     profile = load_profile("six-motor")
     mechanism = build_mechanism(profile)
     planner = SolvePlanner(profile, mechanism)

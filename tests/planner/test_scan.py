@@ -1,7 +1,5 @@
 """Scan tours: what the cameras are shown, and arms and jaws that open no further than they must."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

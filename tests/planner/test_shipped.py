@@ -65,12 +65,12 @@ def figures(mechanism: Mechanism) -> dict[str, Any]:
 
 
 @each_robot
-def test_figures_of_a_robot_equal_the_documented_ones(name: str, size: int) -> None:
+def test_figures_of_a_robot_equal_the_documented_ones(name, size):
     assert figures(built(name, size)) == json.loads(FIGURES.read_text())[f"{name} {size}"]
 
 
 @each_robot
-def test_each_robot_sees_every_face_and_solves(name: str, size: int) -> None:
+def test_each_robot_sees_every_face_and_solves(name, size):
     mechanism, body = built(name, size), scrambled(size, 4)
     cube = from_facelets(body.facelets(), size)
     pins = PinDriver(mechanism.profile, body)
@@ -96,7 +96,7 @@ def test_each_robot_sees_every_face_and_solves(name: str, size: int) -> None:
 # ---- what `cubist robot` says of them -----------------------------------------------------------
 
 
-def test_check_tells_sizes_scan_and_mean(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_tells_sizes_scan_and_mean(capsys):
     command = ["robot", "check", "six-motor", "--cubes", "2", "--time-limit", "0.1", "--json"]
     assert run(command) == 0
     found = json.loads(capsys.readouterr().out)
@@ -113,7 +113,7 @@ def test_check_tells_sizes_scan_and_mean(capsys: pytest.CaptureFixture[str]) -> 
     assert tables["disk_bytes"] == sum(path.stat().st_size for path in files)
 
 
-def test_list_and_compare_put_robots_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_and_compare_put_robots_side_by_side(capsys):
     compared = ["reference/c", "reference/d"]
     assert run(["robot", "compare", *compared, "--cubes", "1", "--time-limit", "0.1"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -138,9 +138,7 @@ def test_list_and_compare_put_robots_side_by_side(capsys: pytest.CaptureFixture[
         ),
     ],
 )
-def test_a_robot_that_cannot_be_or_see_is_refused(
-    old: str, new: str, code: int, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_robot_that_cannot_be_or_see_is_refused(old, new, code, text, tmp_path, capsys):
     path = tmp_path / "mine.yaml"
     path.write_text(profile_path("cubotino-uno").read_text().replace(old, new))
     assert run(["robot", "check", str(path), "--cubes", "0"]) == code

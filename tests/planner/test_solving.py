@@ -150,7 +150,6 @@ def uno_units() -> int:
     """Room for profiles, in segments, as the firmware has it."""
     board = (ROOT / "firmware/avr/board.h").read_text()
     found = re.search(r"BOARD_ATMEGA328P\n(?:.*\n)*?#define BOARD_PROFILE_UNITS (\d+)", board)
-    assert found is not None
     return int(found[1])
 
 
@@ -162,7 +161,7 @@ def shapes_of(mechanism: Mechanism, steps: Iterable[Transition]) -> set[Shape]:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_solve_after_any_look_fits_an_uno(name: str) -> None:
+def test_a_solve_after_any_look_fits_an_uno(name):
     """No path from a look needs more motions that solves do not need than the way to rest does."""
     mechanism = build_mechanism(load_profile(name))
     room = uno_units()

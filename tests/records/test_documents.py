@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -50,9 +49,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_pipe_or_a_folder_in_place_of_a_file_is_named_and_not_waited_for(
-    reader: str, tmp_path: Path
-) -> None:
+def test_a_pipe_or_a_folder_in_place_of_a_file_is_named_and_not_waited_for(reader, tmp_path):
     name, read = READERS[reader]
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +64,7 @@ def test_a_pipe_or_a_folder_in_place_of_a_file_is_named_and_not_waited_for(
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"[]", b"7", DEEP, OBJECTS_DEEP, b"\xff", b'{"process": 1e400}', b"{}"]
 )
-def test_a_damaged_document_is_named(reader: str, data: bytes, tmp_path: Path) -> None:
+def test_a_damaged_document_is_named(reader, data, tmp_path):
     name, read = READERS[reader]
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,11 +85,8 @@ def test_a_damaged_document_is_named(reader: str, data: bytes, tmp_path: Path) -
     ],
 )
 def test_the_command_names_what_is_wrong_with_the_file_of_the_page(
-    change: dict[str, Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    change, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
     right = {"urls": ["http://robot:8421/#token"], "process": os.getpid(), "local": False}
     for document, code in ((right, 0), (right | change, 3)):
@@ -130,12 +124,7 @@ def listener(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
 @pytest.mark.parametrize(
     "body", [b"", b"{", DEEP, b"[]", b"{}", b'{"state": "idle"}', b'{"state": 1e999}', b"\xff"]
 )
-def test_a_listener_that_is_not_cubistd_is_named(
-    listener: Callable[[bytes], Path],
-    body: bytes,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_listener_that_is_not_cubistd_is_named(listener, body, monkeypatch, capsys):
     path = listener(body)
     with pytest.raises(DaemonError, match=r"control\.sock"):
         print([ControlClient(path).status()[key] for key in ("state", "robot")])
@@ -158,12 +147,8 @@ def test_a_listener_that_is_not_cubistd_is_named(
     ],
 )
 def test_a_record_that_somebody_edited_is_refused_with_the_reason(
-    change: dict[str, Any],
-    told: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    change, told, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path / "none"))
     monkeypatch.setenv("CUBIST_STATE_DIR", str(tmp_path))
     writer = RunStore(tmp_path / "runs").begin("solve", "r", datetime.now(UTC))
@@ -183,7 +168,7 @@ def test_a_record_that_somebody_edited_is_refused_with_the_reason(
     assert "internal error" not in error and "pydantic" not in error
 
 
-def test_of_many_problems_some_are_named_and_the_others_counted() -> None:
+def test_of_many_problems_some_are_named_and_the_others_counted():
     document = dict.fromkeys(f"key{number}" for number in range(MOST_PROBLEMS + 4))
     with pytest.raises(BadFile) as raised:
         check_document(document, Nothing, "it")
@@ -204,7 +189,7 @@ ELSEWHERE = {
 }
 
 
-def test_documents_are_read_by_the_one_reader() -> None:
+def test_documents_are_read_by_the_one_reader():
     """A bare ``json.loads`` has no limits, and a bare ``read_text`` waits for pipes."""
     modules = {"json", "tomllib", "pickle", "yaml"}
     found = set()
@@ -226,8 +211,8 @@ ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b2J\u202e"
 
 
 def test_control_characters_are_taken_out_of_documents_answers_and_errors(
-    listener: Callable[[bytes], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    listener, tmp_path, capsys
+):
     file = tmp_path / "000001/run.json"
     file.parent.mkdir()
     record = {"id": "1", "kind": "home", "robot": ESCAPES, "started_at": "2026-05-03T00:00:00Z"}
@@ -255,6 +240,6 @@ def test_control_characters_are_taken_out_of_documents_answers_and_errors(
         ("ü \N{IDEOGRAPHIC SPACE}立方体", "ü 立方体"),
     ],
 )
-def test_a_line_of_a_log_is_one_line_that_can_be_written(text: str, line: str) -> None:
+def test_a_line_of_a_log_is_one_line_that_can_be_written(text, line):
     assert one_line(text) == line
     line.encode()

@@ -188,7 +188,7 @@ def looks(what: str, folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_calibration_is_the_old_or_the_new_one_and_the_one_before_is_kept(tmp_path: Path) -> None:
+def test_a_calibration_is_the_old_or_the_new_one_and_the_one_before_is_kept(tmp_path):
     found = looks("calibration", tmp_path)
     assert len(found) > 10
     old, new = {"policy.search_s": 3}, {"policy.search_s": 4}
@@ -201,7 +201,7 @@ def test_a_calibration_is_the_old_or_the_new_one_and_the_one_before_is_kept(tmp_
 
 
 @pytest.mark.long
-def test_files_of_an_earlier_release_are_taken_over_and_never_lost(tmp_path: Path) -> None:
+def test_files_of_an_earlier_release_are_taken_over_and_never_lost(tmp_path):
     found = looks("earlier", tmp_path)
     assert len(found) > 10
     old, new = {"policy.search_s": 3}, {"policy.search_s": 4}
@@ -213,7 +213,7 @@ def test_files_of_an_earlier_release_are_taken_over_and_never_lost(tmp_path: Pat
 
 
 @pytest.mark.long
-def test_a_robot_that_adjusts_itself_keeps_what_a_person_kept(tmp_path: Path) -> None:
+def test_a_robot_that_adjusts_itself_keeps_what_a_person_kept(tmp_path):
     found = looks("adjustment", tmp_path)
     assert len(found) > 10
     home = "actuators.holder.positions_us.home"
@@ -225,7 +225,7 @@ def test_a_robot_that_adjusts_itself_keeps_what_a_person_kept(tmp_path: Path) ->
     assert found[-1]["files"] == [*VERSIONS[:3], "drift.json"], "corrections are one version"
 
 
-def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path: Path) -> None:
+def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path):
     found = looks("run", tmp_path)
     assert len(found) > 25
     for look in found:
@@ -243,9 +243,7 @@ def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path: Path) -> N
     ("change", "complaint"),
     [("true", "the disk is full"), ('mount -o remount,ro "$0/disk"', "read-only")],
 )
-def test_a_disk_that_takes_nothing_is_named_and_keeps_what_it_has(
-    tmp_path: Path, change: str, complaint: str
-) -> None:
+def test_a_disk_that_takes_nothing_is_named_and_keeps_what_it_has(tmp_path, change, complaint):
     """On a file system of 256 kB that is there only for this test."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("only root may mount a small disk")

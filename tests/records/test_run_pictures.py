@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -62,7 +61,7 @@ def drawn(run: RunRecord) -> NDArray[np.uint8]:
     return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR), np.uint8)
 
 
-def test_faces_stand_upright_in_their_places_with_the_colours_read() -> None:
+def test_faces_stand_upright_in_their_places_with_the_colours_read():
     run = record()
     image = drawn(run)
     assert run.facelets is not None
@@ -78,7 +77,7 @@ def test_faces_stand_upright_in_their_places_with_the_colours_read() -> None:
         assert len(set(colours.values())) == len(set(run.facelets[first : first + 9])), face
 
 
-def test_a_record_that_does_not_say_where_faces_are_shows_whole_photographs() -> None:
+def test_a_record_that_does_not_say_where_faces_are_shows_whole_photographs():
     image = drawn(record(corners={}))
     assert image[FIRST + 120, FIRST + CELL + 4, 1] == pytest.approx(90, abs=12)
 
@@ -93,19 +92,17 @@ def test_a_record_that_does_not_say_where_faces_are_shows_whole_photographs() ->
         {"corners": {"scanning-1-U.jpg": [(0.5, 0.5)] * 4}},
     ],
 )
-def test_a_strange_record_has_a_collage_all_the_same(odd: dict[str, Any]) -> None:
+def test_a_strange_record_has_a_collage_all_the_same(odd):
     assert drawn(record(**odd)).shape == (768, 1016, 3)
 
 
-def test_a_run_without_photographs_has_no_collage() -> None:
+def test_a_run_without_photographs_has_no_collage():
     with pytest.raises(StorageError, match="photographs") as error:
         draw_collage(record(photos=["reading.png", "time-lapse.webp"]), load)
     assert error.value.code == NOT_STORED
 
 
-def test_a_run_under_way_shows_photographs_that_its_record_does_not_name_yet(
-    tmp_path: Path,
-) -> None:
+def test_a_run_under_way_shows_photographs_that_its_record_does_not_name_yet(tmp_path):
     store = RunStore(tmp_path)
     writer = store.begin("solve", "toy", datetime(2026, 11, 26, tzinfo=UTC))
     writer.save_photo("scanning-1-F.jpg", load("scanning-1-F.jpg"))
@@ -114,7 +111,7 @@ def test_a_run_under_way_shows_photographs_that_its_record_does_not_name_yet(
     assert image[FIRST + CELL + 120, FIRST + CELL + 4, 1] == pytest.approx(90, abs=12)
 
 
-def test_a_photograph_that_is_gone_leaves_the_rest() -> None:
+def test_a_photograph_that_is_gone_leaves_the_rest():
     def lose_one(name: str) -> bytes:
         if name.endswith("U.jpg"):
             raise StorageError("gone")
@@ -146,7 +143,7 @@ def played(lapse: TimeLapse) -> tuple[list[Image.Image], list[int]]:
     return pictures, times
 
 
-def test_an_animation_shows_each_picture_for_its_part_of_the_time() -> None:
+def test_an_animation_shows_each_picture_for_its_part_of_the_time():
     lapse = TimeLapse()
     for at_s, colour, size in (
         (0.0, BLUE, (640, 480)),
@@ -157,13 +154,13 @@ def test_an_animation_shows_each_picture_for_its_part_of_the_time() -> None:
     lapse.add(0.7, b"no picture")
     pictures, times = played(lapse)
     assert {picture.size for picture in pictures} == {(WIDTH, 240)}
-    reds = [picture.getpixel((9, 9))[0] > 128 for picture in pictures]  # type: ignore[index]
+    reds = [picture.getpixel((9, 9))[0] > 128 for picture in pictures]
     assert reds == [False, True, False]
     assert times[:2] == [400, 100]
 
 
 @pytest.mark.parametrize("lasts_s", [3.0, 30.0, 600.0])
-def test_a_run_of_any_length_is_shown_whole_evenly_and_in_little_room(lasts_s: float) -> None:
+def test_a_run_of_any_length_is_shown_whole_evenly_and_in_little_room(lasts_s):
     lapse, at_s, one = TimeLapse(), 0.0, jpeg(BLUE, (64, 48))
     while at_s < lasts_s:
         lapse.add(at_s, one)
@@ -176,14 +173,14 @@ def test_a_run_of_any_length_is_shown_whole_evenly_and_in_little_room(lasts_s: f
     assert sum(played(lapse)[1]) <= 1000 * LONGEST_S + MOST_KEPT, "each is whole milliseconds"
 
 
-def test_large_pictures_are_kept_small() -> None:
+def test_large_pictures_are_kept_small():
     noise = np.random.default_rng(1).integers(0, 255, (720, 960, 3), dtype=np.uint8)
     lapse = TimeLapse()
     lapse.add(0.0, cv2.imencode(".jpg", noise)[1].tobytes())
     assert len(lapse.kept[0].jpeg) < 100_000
 
 
-def test_one_picture_is_no_animation() -> None:
+def test_one_picture_is_no_animation():
     lapse = TimeLapse()
     assert lapse.animate() == b""
     lapse.add(0.0, jpeg(BLUE))

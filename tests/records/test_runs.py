@@ -78,7 +78,7 @@ def finish(store: RunStore, photo: bytes = b"") -> str:
     return writer.record.id
 
 
-def test_a_record_comes_back_whole_and_a_list_leaves_out_what_is_long(store: RunStore) -> None:
+def test_a_record_comes_back_whole_and_a_list_leaves_out_what_is_long(store):
     finish(store)
     writer = store.begin("solve", "cubotino", NOW)
     writer.save_photo("scanning-U.jpg", b"picture")
@@ -94,7 +94,7 @@ def test_a_record_comes_back_whole_and_a_list_leaves_out_what_is_long(store: Run
     assert [record.id for record in store.latest(1).runs] == ["000002"]
 
 
-def test_only_files_that_the_record_names_are_handed_out(store: RunStore) -> None:
+def test_only_files_that_the_record_names_are_handed_out(store):
     number = finish(store, b"picture")
     assert store.file(number, "scanning-U.jpg") == ("image/jpeg", b"picture")
     media, text = store.file("1", "run.json")
@@ -112,16 +112,14 @@ def test_only_files_that_the_record_names_are_handed_out(store: RunStore) -> Non
     ("number", "complaint"),
     [("2", "run 2: no such run")] + [(n, "not a run number") for n in ("1x", "", "../../etc", "²")],
 )
-def test_a_run_that_does_not_exist_is_refused(store: RunStore, number: str, complaint: str) -> None:
+def test_a_run_that_does_not_exist_is_refused(store, number, complaint):
     finish(store)
     with pytest.raises(StorageError, match=complaint):
         store.load(number)
     assert is_run_number(number) == (number == "2")
 
 
-def test_an_open_record_is_closed_after_a_crash_and_leftovers_go(
-    store: RunStore, disk: FullDisk
-) -> None:
+def test_an_open_record_is_closed_after_a_crash_and_leftovers_go(store, disk):
     """Also on a full disk; the folder of a run that never had a record goes altogether."""
     finish(store)
     (store.directory / "000001" / ".cubist-run.json.77.tmp").touch()
@@ -161,8 +159,8 @@ def contents(folder: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("reason", SPOILT)
 def test_a_run_that_cannot_be_read_survives_ten_starts_and_is_named(
-    store: RunStore, reason: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    store, reason, monkeypatch, caplog
+):
     finish(store)
     bad = finish(store, b"picture")
     finish(store)
@@ -193,14 +191,12 @@ def spoil_disk(monkeypatch: pytest.MonkeyPatch, number: int, spoilt: Path | None
     def fail(path: object, *arguments: object, **named: object) -> int:
         if spoilt in (None, path):
             raise OSError(number, os.strerror(number))
-        return opened(path, *arguments, **named)  # type: ignore[arg-type]
+        return opened(path, *arguments, **named)
 
     monkeypatch.setattr(os, "open", fail)
 
 
-def test_nothing_is_lost_where_no_file_can_be_opened_at_a_start(
-    store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_lost_where_no_file_can_be_opened_at_a_start(store, monkeypatch):
     for _ in range(3):
         finish(store, b"picture")
     before = contents(store.directory)
@@ -212,9 +208,7 @@ def test_nothing_is_lost_where_no_file_can_be_opened_at_a_start(
     assert len(store.latest(5).runs) == 3
 
 
-def test_a_job_may_have_been_broken_off_if_the_newest_record_cannot_be_read(
-    store: RunStore, tmp_path: Path
-) -> None:
+def test_a_job_may_have_been_broken_off_if_the_newest_record_cannot_be_read(store, tmp_path):
     assert store.recover().is_certain
     write_record(store, finish(store), outcome="later")
     assert not store.recover().is_certain
@@ -229,7 +223,7 @@ def test_a_job_may_have_been_broken_off_if_the_newest_record_cannot_be_read(
         nowhere.begin("solve", "cubotino", NOW)
 
 
-def test_what_only_a_newer_version_knows_stays_in_a_record_that_is_closed(store: RunStore) -> None:
+def test_what_only_a_newer_version_knows_stays_in_a_record_that_is_closed(store):
     run_id = store.begin("solve", "cubotino", NOW).record.id
     write_record(store, run_id, spectators=3, link={"sent": 1, "colour": "red"})
     assert store.recover().closed == [run_id]
@@ -238,7 +232,7 @@ def test_what_only_a_newer_version_knows_stays_in_a_record_that_is_closed(store:
     assert kept["link"] == {"sent": 1, "colour": "red"}
 
 
-def test_old_records_are_removed_down_to_the_limit_but_the_newest_stays(store: RunStore) -> None:
+def test_old_records_are_removed_down_to_the_limit_but_the_newest_stays(store):
     store.reserve_bytes = 0
     assert store.ids() == [] and store.prune() == [] and store.latest(3).runs == []
     numbers = [finish(store, bytes(5_000)) for _ in range(4)]
@@ -253,9 +247,7 @@ def test_old_records_are_removed_down_to_the_limit_but_the_newest_stays(store: R
     assert store.prune() == ["000003"] and store.prune() == []
 
 
-def test_room_is_never_made_by_removing_what_cannot_be_read(
-    store: RunStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_room_is_never_made_by_removing_what_cannot_be_read(store, caplog):
     numbers = [finish(store, bytes(10_000)) for _ in range(5)]
     for run_id in (numbers[0], numbers[4]):
         write_record(store, run_id, outcome="later")
@@ -268,7 +260,7 @@ def test_room_is_never_made_by_removing_what_cannot_be_read(
     assert "2 run(s) cannot be read and stay as they are: 5, 1" in caplog.text
 
 
-def test_numbers_go_on_after_the_largest_and_no_other_run_is_touched(store: RunStore) -> None:
+def test_numbers_go_on_after_the_largest_and_no_other_run_is_touched(store):
     finish(store)
     (store.directory / "999999999").mkdir()
     (store.directory / "999999999" / "note.txt").touch()
@@ -282,9 +274,7 @@ def test_numbers_go_on_after_the_largest_and_no_other_run_is_touched(store: RunS
     assert (store.directory / f"1{'0' * 18}" / "note.txt").exists()
 
 
-def test_pictures_still_being_written_are_no_trouble(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_still_being_written_are_no_trouble(tmp_path, monkeypatch):
     store = RunStore(tmp_path)
     for _ in range(2):
         finish(store, bytes(10_000))
@@ -303,9 +293,7 @@ def test_pictures_still_being_written_are_no_trouble(
 
 
 @pytest.mark.parametrize("is_long", [False, True])
-def test_the_outcome_is_kept_on_a_disk_that_others_filled(
-    store: RunStore, disk: FullDisk, is_long: bool
-) -> None:
+def test_the_outcome_is_kept_on_a_disk_that_others_filled(store, disk, is_long):
     """A record that does not fit into the reserve is shortened."""
     writer = store.begin("solve", "cubotino", NOW)
     disk.fill()
@@ -323,9 +311,7 @@ def test_the_outcome_is_kept_on_a_disk_that_others_filled(
     assert not (store.directory_of("1") / RESERVE_NAME).exists()
 
 
-def test_old_records_make_room_for_a_new_one_which_else_leaves_nothing(
-    store: RunStore, disk: FullDisk
-) -> None:
+def test_old_records_make_room_for_a_new_one_which_else_leaves_nothing(store, disk):
     numbers = [finish(store, bytes(300_000)) for _ in range(3)]
     store.reserve_bytes = 300_000
     disk.fill()
@@ -339,7 +325,7 @@ def test_old_records_make_room_for_a_new_one_which_else_leaves_nothing(
     assert store.ids() == kept and numbers[0] not in kept
 
 
-def test_a_fault_in_a_record_has_the_usual_remedy_of_its_code() -> None:
+def test_a_fault_in_a_record_has_the_usual_remedy_of_its_code():
     code, row = next(iter(FAULTS.items()))
     kept = FaultRecord.of(CubistError("it jams", code=code))
     assert kept == FaultRecord(code=code, cause="it jams", remedy=row.remedy)

@@ -52,15 +52,13 @@ def solves(times: Sequence[float | None], **more: Any) -> list[RunRecord]:
         ([DNF, DNF, 1, 2, 3, 4, 98], 35, 3),
     ],
 )
-def test_averages_follow_the_regulations(
-    times: list[float | None], mo3: float | None, ao5: float | None
-) -> None:
+def test_averages_follow_the_regulations(times, mo3, ao5):
     found = compute_statistics(solves(times))
     assert (found.mo3_s, found.ao5_s) == (mo3, ao5)
 
 
 @given(st.lists(st.none() | st.floats(0.1, 1000), min_size=12, max_size=30))
-def test_the_best_average_is_one_of_all_in_a_row(times: list[float | None]) -> None:
+def test_the_best_average_is_one_of_all_in_a_row(times):
     whole = compute_statistics(solves(times))
     rows = [compute_statistics(solves(times[:end])).ao12_s for end in range(12, len(times) + 1)]
     counted = [row for row in rows if row is not None]
@@ -70,7 +68,7 @@ def test_the_best_average_is_one_of_all_in_a_row(times: list[float | None]) -> N
         assert sum(time is None for time in times[-12:]) <= 1
 
 
-def test_only_attempts_count_and_days_begin_with_the_latest() -> None:
+def test_only_attempts_count_and_days_begin_with_the_latest():
     runs = solves([5.0, DNF])
     runs += [run.model_copy(update={"started_at": NOON + timedelta(days=2)}) for run in runs]
     ignored: list[dict[str, Any]] = [
@@ -87,7 +85,7 @@ def test_only_attempts_count_and_days_begin_with_the_latest() -> None:
     assert found.days[0].day > found.days[1].day
 
 
-def test_spreadsheets_read_the_table() -> None:
+def test_spreadsheets_read_the_table():
     runs = solves([12.3456, DNF], timings_s={"turn": 7.0})
     _, data = export_runs("runs.csv", runs)
     rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
@@ -96,19 +94,19 @@ def test_spreadsheets_read_the_table() -> None:
     assert Cube.solved().apply(rows[0]["scramble"]).facelets() == rows[0]["state"]
 
 
-def test_a_scramble_of_any_size_leads_to_its_cube() -> None:
+def test_a_scramble_of_any_size_leads_to_its_cube():
     state = StickerCube.solved(4).apply("Rw U2 3Fw'").letters
     _, data = export_runs("runs.csv", solves([1.0], facelets=state, moves="3Fw U2 Rw'"))
     row = next(csv.DictReader(io.StringIO(data.decode())))
     assert (row["layers"], row["scramble"]) == ("4", "Rw U2 3Fw'")
 
 
-def test_a_scramble_is_given_only_where_it_leads_to_the_cube() -> None:
+def test_a_scramble_is_given_only_where_it_leads_to_the_cube():
     _, data = export_runs("runs.csv", solves([1.0], moves="R L"))
     assert next(csv.DictReader(io.StringIO(data.decode())))["scramble"] == ""
 
 
-def test_cstimer_reads_the_sessions() -> None:
+def test_cstimer_reads_the_sessions():
     runs = solves([12.3456, DNF]) + solves([7.0], robot="two-arm")
     _, data = export_runs("cstimer.json", runs)
     # csTimer knows its own files by this beginning, and reads texts in `sessionData`.
@@ -123,12 +121,12 @@ def test_cstimer_reads_the_sessions() -> None:
     assert len(document["session2"]) == 1 and document["properties"]["sessionN"] == 2
 
 
-def test_no_attempts_are_an_empty_session() -> None:
+def test_no_attempts_are_an_empty_session():
     _, data = export_runs("cstimer.json", [])
     assert json.loads(data)["session1"] == []
 
 
-def test_a_stopwatch_collects_the_stages_of_one_job_from_any_thread() -> None:
+def test_a_stopwatch_collects_the_stages_of_one_job_from_any_thread():
     now = 0.0
     watch = Stopwatch(lambda: now)
     watch.add("upload", 0.5)
@@ -154,9 +152,7 @@ def test_a_stopwatch_collects_the_stages_of_one_job_from_any_thread() -> None:
 
 
 @given(st.lists(st.floats(0, 100), min_size=1), st.floats(0, 1))
-def test_a_percentile_is_the_least_sample_that_so_many_do_not_exceed(
-    samples: list[float], part: float
-) -> None:
+def test_a_percentile_is_the_least_sample_that_so_many_do_not_exceed(samples, part):
     found = percentile(samples, part)
     assert found in samples
     assert sum(sample <= found for sample in samples) >= part * len(samples) - 1e-9

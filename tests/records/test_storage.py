@@ -38,8 +38,8 @@ LIMIT = 1000
     ("number", "remedy"), [(errno.ENOSPC, "free some space"), (errno.EROFS, "read-only")]
 )
 def test_a_failing_system_call_leaves_the_old_contents_and_names_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int, remedy: str
-) -> None:
+    tmp_path, monkeypatch, name, number, remedy
+):
     path = tmp_path / "settings"
     write_atomically(path, OLD)
 
@@ -54,9 +54,7 @@ def test_a_failing_system_call_leaves_the_old_contents_and_names_the_remedy(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_new_name_is_on_the_disk_before_a_save_is_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_new_name_is_on_the_disk_before_a_save_is_over(tmp_path, monkeypatch):
     """The folder is flushed after the file has its name: a power cut cannot undo it."""
     path, flushed = tmp_path / "calibration.json", []
     fsync = os.fsync
@@ -72,8 +70,8 @@ def test_the_new_name_is_on_the_disk_before_a_save_is_over(
 
 
 def test_a_save_continues_short_writes_applies_its_mode_and_leaves_no_descriptor_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     real = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:7]))
     before = len(list(Path("/proc/self/fd").iterdir()))
@@ -87,14 +85,14 @@ def test_a_save_continues_short_writes_applies_its_mode_and_leaves_no_descriptor
     assert (tmp_path / "room").stat().st_size == 5_000
 
 
-def test_only_leftovers_of_saves_are_removed(tmp_path: Path) -> None:
+def test_only_leftovers_of_saves_are_removed(tmp_path):
     for name in (".cubist-a.1.tmp", ".cubist-b.2.tmp", "c.tmp", ".cubist-d"):
         (tmp_path / name).touch()
     assert remove_leftovers(tmp_path) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == [".cubist-d", "c.tmp"]
 
 
-def test_a_given_file_is_replaced_whole_and_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
+def test_a_given_file_is_replaced_whole_and_keeps_its_mode_and_its_link(tmp_path):
     file, link = tmp_path / "plan.svg", tmp_path / "link.svg"
     link.symlink_to(file)
     write_given(link, OLD)
@@ -107,7 +105,7 @@ def test_a_given_file_is_replaced_whole_and_keeps_its_mode_and_its_link(tmp_path
     assert sorted(tmp_path.iterdir()) == [link, file]
 
 
-def test_a_device_and_a_file_among_devices_stay_and_are_written_into() -> None:
+def test_a_device_and_a_file_among_devices_stay_and_are_written_into():
     """Nothing else may be made there: /dev may be a folder that only the system changes."""
     with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
         for path in (Path(file.name), Path("/dev/null")):
@@ -117,7 +115,7 @@ def test_a_device_and_a_file_among_devices_stay_and_are_written_into() -> None:
         assert Path(file.name).read_bytes() == NEW
 
 
-def test_a_pipe_is_written_into_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_written_into_and_not_waited_for(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(StorageError, match="start its reader first"):
@@ -128,7 +126,7 @@ def test_a_pipe_is_written_into_and_not_waited_for(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_writing_to_a_folder_is_refused(tmp_path: Path) -> None:
+def test_writing_to_a_folder_is_refused(tmp_path):
     with pytest.raises(StorageError, match="Name a file in it"):
         write_given(tmp_path, NEW)
     with pytest.raises(StorageError, match="Create the directory first"):
@@ -136,9 +134,7 @@ def test_writing_to_a_folder_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dash_is_standard_output_which_json_cannot_share(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_a_dash_is_standard_output_which_json_cannot_share(capfd):
     assert run([*PLAN, "--timeline", "-"]) == 0
     out = capfd.readouterr().out
     assert out.startswith("<svg") and out.endswith("</svg>\n")
@@ -165,13 +161,13 @@ NOT_READ: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", NOT_READ)
-def test_special_files_are_neither_read_nor_waited_for(tmp_path: Path, kind: str) -> None:
+def test_special_files_are_neither_read_nor_waited_for(tmp_path, kind):
     NOT_READ[kind](tmp_path / "it")
     with pytest.raises(StorageError, match=f"it: .*{kind}"):
         read_regular(tmp_path / "it", LIMIT)
 
 
-def test_a_regular_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
+def test_a_regular_file_is_read_up_to_the_limit(tmp_path):
     with pytest.raises(StorageError, match="it: cannot be read"):
         read_regular(tmp_path / "it", LIMIT)
     (tmp_path / "it").write_bytes(bytes(LIMIT))
@@ -188,7 +184,7 @@ def versions(tmp_path: Path) -> ProfileVersions:
     return ProfileVersions(tmp_path, "cubotino", now=lambda: NOON)
 
 
-def test_what_an_owner_keeps_counts_and_can_be_taken_back(versions: ProfileVersions) -> None:
+def test_what_an_owner_keeps_counts_and_can_be_taken_back(versions):
     assert versions.latest.number == ORIGINAL
     kept = versions.keep(CHANGED)
     assert (kept.number, kept.at) == (1, NOON)
@@ -211,9 +207,7 @@ def test_what_an_owner_keeps_counts_and_can_be_taken_back(versions: ProfileVersi
         ("mechanism:", "mechanism: [", ""),
     ],
 )
-def test_a_bad_profile_is_refused_with_its_place(
-    versions: ProfileVersions, old: str, new: str, key: str
-) -> None:
+def test_a_bad_profile_is_refused_with_its_place(versions, old, new, key):
     assert old in ORIGINAL_TEXT
     with pytest.raises(BadProfile) as refused:
         versions.keep(ORIGINAL_TEXT.replace(old, new, 1))
@@ -222,8 +216,6 @@ def test_a_bad_profile_is_refused_with_its_place(
     assert versions.latest.number == ORIGINAL
 
 
-def test_a_version_for_another_file_does_not_count(
-    versions: ProfileVersions, tmp_path: Path
-) -> None:
+def test_a_version_for_another_file_does_not_count(versions, tmp_path):
     versions.keep(CHANGED)
     assert ProfileVersions(tmp_path, "two-arm").latest.number == ORIGINAL

@@ -62,9 +62,7 @@ def placing(session: Session) -> MakeDialog:
     ],
     ids=["kept", "given up", "a servo nobody has moved"],
 )
-async def test_keys_move_an_actuator_and_keep_its_value(
-    before: dict[str, int], keys: list[str], moves: list[int], after: dict[str, int]
-) -> None:
+async def test_keys_move_an_actuator_and_keep_its_value(before, keys, moves, after):
     client = FakeCalibrationClient(**before)
     app = CalibrationApp(client.session, [placing(client.session)])
     async with app.run_test() as pilot:
@@ -79,7 +77,7 @@ async def test_keys_move_an_actuator_and_keep_its_value(
     assert (client.moves, client.values, app.return_value) == (moves, after, 0)
 
 
-async def test_lists_are_opened_with_enter_and_keep_their_row() -> None:
+async def test_lists_are_opened_with_enter_and_keep_their_row():
     client = FakeCalibrationClient(**{KEY: 1340})
     app = CalibrationApp(client.session)
     async with app.run_test() as pilot:
@@ -98,7 +96,7 @@ async def test_lists_are_opened_with_enter_and_keep_their_row() -> None:
     assert (client.values, app.return_value) == ({KEY: 1340}, 0)
 
 
-async def test_the_camera_s_picture_is_drawn_with_its_frame_and_advice() -> None:
+async def test_the_camera_s_picture_is_drawn_with_its_frame_and_advice():
     client = FakeCalibrationClient()
     app = CalibrationApp(client.session, [step_dialog(STEPS["camera"])])
     async with app.run_test(size=(100, 40)) as pilot:
@@ -115,7 +113,7 @@ async def test_the_camera_s_picture_is_drawn_with_its_frame_and_advice() -> None
         await press_keys(pilot, ["ctrl+q"])
 
 
-async def test_leaving_stops_the_robot() -> None:
+async def test_leaving_stops_the_robot():
     client = FakeCalibrationClient()
     ask = client.call
     client.may_answer.clear()
@@ -129,7 +127,7 @@ async def test_leaving_stops_the_robot() -> None:
         assert client.may_answer.wait(30)
         raise RequestError(503, "robot", "stopped by a person", "calibration-stopped")
 
-    client.call = call  # type: ignore[method-assign]
+    client.call = call
     app = CalibrationApp(client.session, [step_dialog(STEPS["timing"])])
     async with app.run_test() as pilot:
         await settle_app(pilot)
@@ -140,7 +138,7 @@ async def test_leaving_stops_the_robot() -> None:
     assert app.guide.was_stopped
 
 
-async def test_a_defect_of_a_dialog_ends_the_app() -> None:
+async def test_a_defect_of_a_dialog_ends_the_app():
     def fail(_: object) -> Dialog:
         raise KeyError("a defect")
 
@@ -151,7 +149,7 @@ async def test_a_defect_of_a_dialog_ends_the_app() -> None:
 
 
 @pytest.mark.parametrize("error", [DaemonError("gone"), KeyError("gone")])
-def test_a_task_s_unexpected_error_ends_the_app(error: Exception) -> None:
+def test_a_task_s_unexpected_error_ends_the_app(error):
     client = FakeCalibrationClient()
     client.failures["/maintenance/home"] = error
     session = client.session
@@ -163,7 +161,7 @@ def test_a_task_s_unexpected_error_ends_the_app(error: Exception) -> None:
             await settle_app(pilot)
             await press_keys(pilot, ["enter"])
 
-    app.run_async = press  # type: ignore[method-assign,assignment]
+    app.run_async = press
     with pytest.raises(type(error), match="gone"):
         app.calibrate()
 
@@ -183,7 +181,7 @@ class Finding(Measurement):
 @pytest.mark.parametrize(
     ("size", "times"), [(TERMINALS[0], 1), (TERMINALS[1], 1), (TERMINALS[0], 9)]
 )
-async def test_results_are_shown_to_their_last_word(size: tuple[int, int], times: int) -> None:
+async def test_results_are_shown_to_their_last_word(size, times):
     finding = Finding(FakeCalibrationClient().session)
     finding.times = times
     app = CalibrationApp(finding.session, [measurement_dialog(finding)])
@@ -231,13 +229,13 @@ def place_dialog(make: MakeDialog, number: int, count: int, guide: GuideSession)
 
 
 @pytest.mark.parametrize("robot", ["mindcuber", "four-arm"])
-async def test_titles_and_keys_fit_into_eighty_columns(robot: str) -> None:
+async def test_titles_and_keys_fit_into_eighty_columns(robot):
     session = FakeCalibrationClient(robot).session
     app = CalibrationApp(session)
     async with app.run_test(size=TERMINALS[0]) as pilot:
         await settle_app(pilot)
         for title, make in dialogs_of(session):
-            app.guide.later(lambda make=make: app.guide.open(make(app.guide)))  # type: ignore[misc]
+            app.guide.later(lambda make=make: app.guide.open(make(app.guide)))
             await settle_app(pilot)
             heading = f"{app.title} — {title}"
             bindings = app.screen.active_bindings.values()

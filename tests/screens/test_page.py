@@ -89,12 +89,11 @@ async def assert_kiosk_accessible(page: BrowserPage, where: str) -> None:
 async def assert_buttons_are_large_and_in_sight(page: BrowserPage) -> None:
     for button in ("#start", "#stop", "#estop"):
         box = await page.locator(button).bounding_box()
-        assert box is not None
         assert box["y"] + box["height"] <= PHONE["height"], button
         assert min(box["width"], box["height"]) >= 44, button
 
 
-async def test_every_panel_in_every_state() -> None:
+async def test_every_panel_in_every_state():
     """Idle, working, in a fault, in every language; and one run with its pictures."""
     async with scene(speed=6) as here:
         pages = {

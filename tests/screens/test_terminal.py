@@ -104,9 +104,7 @@ def progress_of(state: RobotState, size: int, **more: Any) -> DemoProgress:
 @terminals
 @pytest.mark.parametrize("size", [2, 3, 4])
 @pytest.mark.parametrize("state", [*RobotState][1:6])
-def test_the_picture_of_the_demo_fits_the_terminal(
-    state: RobotState, size: int, columns: int, rows: int
-) -> None:
+def test_the_picture_of_the_demo_fits_the_terminal(state, size, columns, rows):
     progress = progress_of(state, size)
     text = "\n".join(assert_fits(lambda width: demo_picture(progress, width), columns, rows))
     assert "64 %, 123 s left" in text
@@ -116,9 +114,7 @@ def test_the_picture_of_the_demo_fits_the_terminal(
 
 @pytest.mark.parametrize("size", range(2, 8))
 @pytest.mark.parametrize("columns", [40, 60, 80, 200])
-def test_the_cube_of_the_demo_is_whole_on_any_terminal_that_it_fits(
-    size: int, columns: int
-) -> None:
+def test_the_cube_of_the_demo_is_whole_on_any_terminal_that_it_fits(size, columns):
     progress = progress_of(RobotState.TURNING, size)
     net = 4 * size * (3 if size <= 3 else 2) + 3
     if net + 6 <= columns:
@@ -128,7 +124,7 @@ def test_the_cube_of_the_demo_is_whole_on_any_terminal_that_it_fits(
 
 
 @terminals
-def test_the_verdict_of_the_demo(columns: int, rows: int) -> None:
+def test_the_verdict_of_the_demo(columns, rows):
     recoveries = ["looked again at F: the colours leave more than one possible cube"]
     times = {"planned_us": 71_369_000, "executed_us": 71_369_000}
     record = RunRecord(**run_json(moves=MOVES, recoveries=recoveries, **times))
@@ -159,7 +155,7 @@ STATES = {
 
 @terminals
 @pytest.mark.parametrize("name", STATES)
-def test_the_live_status(name: str, columns: int, rows: int) -> None:
+def test_the_live_status(name, columns, rows):
     view = turning_json("cubotino", SCRAMBLED, 0.3)
     if name != "turning":
         view |= {"motion": None, "at_us": None}
@@ -168,9 +164,7 @@ def test_the_live_status(name: str, columns: int, rows: int) -> None:
 
 
 @terminals
-def test_the_line_of_a_job_goes_on_when_one_phase_is_done_and_the_next_begins(
-    columns: int, rows: int
-) -> None:
+def test_the_line_of_a_job_goes_on_when_one_phase_is_done_and_the_next_begins(columns, rows):
     assert_fits(lambda width: JobLine("10/10  scramble: ").of(JOB, width), columns, 2)
     line = JobLine("")
     assert_fits(lambda width: line.of(JOB, width), columns, 2)
@@ -186,7 +180,7 @@ def test_the_line_of_a_job_goes_on_when_one_phase_is_done_and_the_next_begins(
 
 @terminals
 @pytest.mark.parametrize("profile", ["cubotino", "two-arm", "six-motor"])
-def test_the_timeline_of_a_plan(profile: str, columns: int, rows: int) -> None:
+def test_the_timeline_of_a_plan(profile, columns, rows):
     motion = turning_json(profile, SCRAMBLED)["motion"]
     moves = group_by_move(motion["operations"], motion["orientation"], motion["moves"])
 

@@ -80,7 +80,7 @@ ALLOWED: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("robot", "changes"), ALLOWED)
-def test_values_just_inside_the_bounds_are_accepted(robot: str, changes: dict[str, Any]) -> None:
+def test_values_just_inside_the_bounds_are_accepted(robot, changes):
     assert findings(robot, changes) == []
 
 
@@ -160,9 +160,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("robot", "changes", "key", "text"), REFUSED)
-def test_values_just_outside_the_bounds_are_refused_by_key(
-    robot: str, changes: dict[str, Any], key: str, text: str
-) -> None:
+def test_values_just_outside_the_bounds_are_refused_by_key(robot, changes, key, text):
     """The complaint names the changed key unless another is given."""
     own = next(iter(changes))
     if key == "" and own.startswith((f"{RIGHT}.homing.", f"{RIGHT}.turn_check.")):
@@ -210,12 +208,12 @@ MANY = {
         (MANY, "boards.second", "drives 8 actuators, not 9: no room for motor7"),
     ],
 )
-def test_what_several_boards_cannot_do(changes: dict[str, Any], key: str, text: str) -> None:
+def test_what_several_boards_cannot_do(changes, key, text):
     found = findings(UNO, TWO_BOARDS | changes)
     assert any(at == key and text in told for at, told in found), found
 
 
-def test_several_boards_can_be_planned_for_and_driven() -> None:
+def test_several_boards_can_be_planned_for_and_driven():
     profile = changed(UNO, TWO_BOARDS)
     assert build_mechanism(profile).configurations
     assert profile.is_drivable
@@ -226,7 +224,7 @@ def test_several_boards_can_be_planned_for_and_driven() -> None:
     assert ports == {"first": "/dev/ttyUSB0", "second": "/dev/ttyUSB1"}
 
 
-def test_an_unknown_board_is_named_with_its_line() -> None:
+def test_an_unknown_board_is_named_with_its_line():
     wrong = profile_path(UNO).read_text().replace("  lid:\n", "  lid:\n    board: secnd\n", 1)
     with pytest.raises(BadProfile) as told:
         parse_profile(wrong, "mine.yaml")
@@ -238,7 +236,7 @@ def test_an_unknown_board_is_named_with_its_line() -> None:
     ("target", "more", "beyond"),
     [("atmega2560", 8, "motor6, motor7"), ("rp2040", 9, "motor8")],
 )
-def test_actuators_and_motors_beyond_a_board_are_named(target: str, more: int, beyond: str) -> None:
+def test_actuators_and_motors_beyond_a_board_are_named(target, more, beyond):
     """A Pico drives sixteen actuators, of which eight are motors."""
     motors = {f"actuators.motor{number}": STEPPER for number in range(more)}
     found = findings(UNO, {"firmware.target": target} | motors)
@@ -248,7 +246,7 @@ def test_actuators_and_motors_beyond_a_board_are_named(target: str, more: int, b
 @pytest.mark.parametrize(
     "name", ["pca9685:16", "pca9685:-1", "pca9685", "maestro:24", "maestro:01", "pwmchip0:1", "12"]
 )
-def test_wrong_names_of_pulse_channels_are_refused(name: str) -> None:
+def test_wrong_names_of_pulse_channels_are_refused(name):
     with pytest.raises(ValueError, match="pulse"):
         changed(OWN, {PULSE: name})
 
@@ -256,13 +254,13 @@ def test_wrong_names_of_pulse_channels_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "named"), [("skr-pico:x-stepp", "x-step, x-dir"), ("skrpico:x-step", "skr-pico")]
 )
-def test_an_unknown_plug_or_board_is_answered_with_those_there_are(name: str, named: str) -> None:
+def test_an_unknown_plug_or_board_is_answered_with_those_there_are(name, named):
     with pytest.raises(BadProfile, match=named):
         parse_profile(profile_path(UNO).read_text().replace("pulse: 9", f"pulse: {name}", 1))
 
 
 @pytest.mark.parametrize("held", [False, True])
-def test_travels_take_a_frame_longer_where_the_board_repeats_pulses(held: bool) -> None:
+def test_travels_take_a_frame_longer_where_the_board_repeats_pulses(held):
     own, uno = load_profile(OWN), load_profile(UNO)
     for robot in (own, uno.with_board("linux")):
         for name, servo in uno.actuators_of(Servo).items():
@@ -273,7 +271,7 @@ def test_travels_take_a_frame_longer_where_the_board_repeats_pulses(held: bool) 
                 assert sum(times) == sum(alone) + FRAME_US
 
 
-def test_ways_in_one_direction_each_are_two() -> None:
+def test_ways_in_one_direction_each_are_two():
     rows = [
         {"between": ["open", "close"], "ms": 300, "one_way": True},
         {"between": ["close", "open"], "ms": 200, "one_way": True},
@@ -286,7 +284,7 @@ def test_ways_in_one_direction_each_are_two() -> None:
     assert [way and way[0] for way in times] == [300_000, 200_000]
 
 
-def test_a_servo_without_rows_goes_by_its_speed() -> None:
+def test_a_servo_without_rows_goes_by_its_speed():
     changes = {f"{LID}.travel": [], f"{LID}.speed_us_per_s": 1000.0}
     lid = changed(UNO, changes).actuators["lid"]
     assert lid.transition_us("open", "close") == (165_000, 200_000)
@@ -301,9 +299,7 @@ def test_a_servo_without_rows_goes_by_its_speed() -> None:
         ((0, 760, 380, 1140), "[0, 760, 380, 1140] of elevator neither rise nor fall"),
     ],
 )
-def test_rows_are_lifted_one_after_the_other(
-    heights: tuple[int, ...], complaint: str | None
-) -> None:
+def test_rows_are_lifted_one_after_the_other(heights, complaint):
     names = ("down", "row-1", "row-2", "row-3")
     places = zip(names, heights, strict=True)
     changes = {f"actuators.elevator.positions_steps.{name}": steps for name, steps in places}

@@ -31,7 +31,7 @@ def complaints(robot: str, old: str, new: str) -> tuple[tuple[Complaint, ...], l
 
 
 @pytest.mark.parametrize("name", [*list_profiles(), *list_profiles(reference=True)])
-def test_shipped_profiles_load(name: str) -> None:
+def test_shipped_profiles_load(name):
     assert load_profile(name).name == name.replace("/", "-")
 
 
@@ -87,9 +87,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("robot", "old", "new", "key", "text"), WRONG)
-def test_a_fault_is_named_with_line_key_and_what_is_allowed(
-    robot: str, old: str, new: str, key: str, text: str
-) -> None:
+def test_a_fault_is_named_with_line_key_and_what_is_allowed(robot, old, new, key, text):
     said, lines = complaints(robot, old, new)
     found = next(complaint for complaint in said if complaint.key == key)
     assert text in found.text
@@ -99,20 +97,20 @@ def test_a_fault_is_named_with_line_key_and_what_is_allowed(
     assert last in lines[found.line - 1] or new == "" or key == "mechanism.arms"
 
 
-def test_all_faults_are_listed_at_once() -> None:
+def test_all_faults_are_listed_at_once():
     text = TEXT.replace("ms: 300", "ms: 0.3").replace("pulse: 9", "pulse: nine")
     with pytest.raises(BadProfile) as caught:
         parse_profile(text, "mine.yaml")
     assert len(caught.value.complaints) == 2
 
 
-def test_a_quad_that_crosses_itself_is_refused() -> None:
+def test_a_quad_that_crosses_itself_is_refused():
     (quad, *_) = [line for line in TEXT.splitlines() if "quad:" in line]
     crossed = "        quad: [[0.1, 0.1], [0.9, 0.9], [0.9, 0.1], [0.1, 0.9]]"
     assert complaints(UNO, quad, crossed)[0][0].key == "cameras[0].views[0].quad"
 
 
-def test_names_that_do_not_exist_list_those_that_do() -> None:
+def test_names_that_do_not_exist_list_those_that_do():
     with pytest.raises(BadProfile, match=UNO):
         load_profile("cubotimo")
     with pytest.raises(BadProfile, match="cannot be read"):
@@ -138,7 +136,7 @@ TITLE = "title: CUBOTino with an Arduino, a flipper with two servos\n"
         (TITLE, r'<<: {"\e[2J": 1}' + "\n"),
     ],
 )
-def test_a_text_that_would_steer_a_terminal_is_refused_with_its_place(old: str, new: str) -> None:
+def test_a_text_that_would_steer_a_terminal_is_refused_with_its_place(old, new):
     found, _ = complaints(UNO, old, new)
     line = TEXT[: TEXT.index(old)].count("\n") + 1
     assert any("control characters" in one.text and one.line == line for one in found)
@@ -146,7 +144,7 @@ def test_a_text_that_would_steer_a_terminal_is_refused_with_its_place(old: str, 
         assert "\n" not in str(complaint) and str(complaint) == printable(str(complaint))
 
 
-def test_for_another_cube_only_what_is_named_is_different() -> None:
+def test_for_another_cube_only_what_is_named_is_different():
     usual = load_profile("crane")
     large = for_cube(usual, 7)
     assert (large.cube.size, large.cube.edge_mm) == (7, 69.0)
@@ -161,6 +159,6 @@ def test_for_another_cube_only_what_is_named_is_different() -> None:
 @pytest.mark.parametrize(
     ("robot", "size", "sizes"), [("cubotino", 4, "3"), ("crane", 9, "2, 3, 4, 5, 6 and 7")]
 )
-def test_another_size_than_it_knows_is_refused_by_name(robot: str, size: int, sizes: str) -> None:
+def test_another_size_than_it_knows_is_refused_by_name(robot, size, sizes):
     with pytest.raises(UnsupportedSize, match=f"{robot} takes cubes of {sizes} layers, not of "):
         for_cube(load_profile(robot), size)

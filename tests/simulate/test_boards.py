@@ -54,13 +54,13 @@ BROKEN = 0.1
     ("robot", "kind"),
     [("cubotino", "linux"), ("v-arms", "linux"), ("otvinta", "maestro"), ("six-motor", "host")],
 )
-def test_a_robot_runs_on_its_own_board(robot: str, kind: str) -> None:
+def test_a_robot_runs_on_its_own_board(robot, kind):
     profile = load_profile(robot)
     assert own_simulation(profile) == kind
     assert wire_to_board(kind, profile) is profile
 
 
-def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
+def test_several_boards_are_simulated_by_what_shares_their_time():
     several, alone = load_profile("soltvvo"), load_profile("cubotino-uno")
     with pytest.raises(
         SimulationError, match=r"which linux cannot simulate; choose from avr, host, rp2040$"
@@ -81,7 +81,7 @@ def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
     assert wire_to_board("rp2040", pico) is pico
 
 
-def test_each_of_several_boards_runs_as_what_it_is() -> None:
+def test_each_of_several_boards_runs_as_what_it_is():
     profile = with_a_pi()
     assert own_simulation(profile) == "host"
     for kind in ("host", "avr"):
@@ -94,7 +94,7 @@ def test_each_of_several_boards_runs_as_what_it_is() -> None:
         wire_to_board("host", RobotProfile.model_validate(document))
 
 
-def test_servos_move_to_the_first_channels_of_a_maestro() -> None:
+def test_servos_move_to_the_first_channels_of_a_maestro():
     moved = wire_to_board("maestro", load_profile("cubotino-uno"))
     pins = [servo.pins.pulse for servo in moved.actuators_of(Servo).values()]
     assert pins == [FIRST_MAESTRO, FIRST_MAESTRO + 1]
@@ -105,9 +105,7 @@ def test_servos_move_to_the_first_channels_of_a_maestro() -> None:
 
 
 @pytest.mark.parametrize(("kind", "maker"), [("linux", PwmChips), ("maestro", Maestro)])
-def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(
-    tmp_path: Path, kind: str, maker: type
-) -> None:
+def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(tmp_path, kind, maker):
     profile = wire_to_board(kind, load_profile("cubotino-uno"))
     robot = SimulatedRobot(profile, scrambled(3, 1))
     chips = simulations()[kind].pulse_maker(robot, tmp_path, FIRST_BOARD)
@@ -129,7 +127,7 @@ def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(
         ("soltvvo", "avr", QUARTZ),
     ],
 )
-def test_boards_whose_clocks_part_solve_together(robot: str, firmware: str, skew: float) -> None:
+def test_boards_whose_clocks_part_solve_together(robot, firmware, skew):
     """A Pi's kernel makes the pulses of the jaws, an Arduino the steps: in the plan, together."""
     with simulated_run(robot, firmware=firmware, skew=skew) as r:
         verdict = r.solve()
@@ -144,15 +142,13 @@ def test_boards_whose_clocks_part_solve_together(robot: str, firmware: str, skew
 
 
 @pytest.mark.long
-def test_the_simulated_robot_sees_boards_that_are_out_of_step() -> None:
+def test_the_simulated_robot_sees_boards_that_are_out_of_step():
     with simulated_run("soltvvo", skew=BROKEN) as r:
         kinds = {violation.kind for violation in r.solve().violations}
     assert "turn-while-jaws-move" in kinds
 
 
-def test_a_board_with_another_firmware_is_named_before_anything_moves(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_board_with_another_firmware_is_named_before_anything_moves(monkeypatch):
     matching = iter([True, False])
     monkeypatch.setattr(motion_controller, "matches", lambda _: next(matching))
     with simulated_run("soltvvo") as r:
@@ -164,8 +160,8 @@ def test_a_board_with_another_firmware_is_named_before_anything_moves(
 @pytest.mark.long
 @pytest.mark.parametrize("fault", [None, "unplug:second@turn", "unplug@look", "noise:second@home"])
 def test_a_demo_of_several_boards_solves_whatever_their_lines_do(
-    start_demo: StartDemo, solved: Solved, tmp_path: Path, fault: str | None
-) -> None:
+    start_demo, solved, tmp_path, fault
+):
     """Without a fault, one with a Pi among its boards."""
     if fault is not None:
         solved(start_demo("--robot", "soltvvo", "--fault", fault))
@@ -195,7 +191,7 @@ def busy_computer() -> Iterator[None]:
 @pytest.mark.timeout(BUSY_LIMIT_S)
 @pytest.mark.usefixtures("busy_computer")
 @pytest.mark.parametrize("seed", range(3))
-def test_arms_never_touch_because_the_computer_is_busy(start_demo: StartDemo, seed: int) -> None:
+def test_arms_never_touch_because_the_computer_is_busy(start_demo, seed):
     """It is solved, or refused by name."""
     demo = start_demo("--robot", "soltvvo", "--seed", str(seed))
     code, document, log = demo.finish(limit_s=BUSY_LIMIT_S - 60)

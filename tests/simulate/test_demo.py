@@ -47,9 +47,7 @@ def case(*values: Any, everyday: bool) -> Any:
         for seed in range(20)
     ],
 )
-def test_every_robot_solves_every_cube(
-    start_demo: StartDemo, solved: Solved, demo_folder: Path, profile: str, seed: int
-) -> None:
+def test_every_robot_solves_every_cube(start_demo, solved, demo_folder, profile, seed):
     # Boards that start together cannot be hurried much.
     speed = "1" if load_profile(profile).boards else "50"
     document = solved(start_demo("--robot", profile, "--seed", str(seed), "--speed", speed))
@@ -57,7 +55,7 @@ def test_every_robot_solves_every_cube(
     assert list(demo_folder.iterdir()) == []
 
 
-def test_the_log_tells_every_step_though_the_cable_is_pulled(demo_folder: Path) -> None:
+def test_the_log_tells_every_step_though_the_cable_is_pulled(demo_folder):
     """Without a terminal, and without ``--json``."""
     options = ("--seed", "1", "--speed", "20", "--fault", "unplug@turn")
     command = [sys.executable, "-m", "robot.cli.main", "demo", *options]
@@ -89,9 +87,7 @@ def test_the_log_tells_every_step_though_the_cable_is_pulled(demo_folder: Path) 
         case("four-arm-skr-pico", "rp2040", "1", everyday=False),
     ],
 )
-def test_another_board_solves_too(
-    start_demo: StartDemo, solved: Solved, profile: str, firmware: str, speed: str
-) -> None:
+def test_another_board_solves_too(start_demo, solved, profile, firmware, speed):
     options = ("--robot", profile, "--firmware", firmware, "--speed", speed)
     assert solved(start_demo(*options))["planned_us"]
 
@@ -104,9 +100,7 @@ def test_another_board_solves_too(
         for seed in range(1, 6)
     ],
 )
-def test_a_crane_takes_cubes_of_every_size(
-    start_demo: StartDemo, solved: Solved, size: int, seed: int
-) -> None:
+def test_a_crane_takes_cubes_of_every_size(start_demo, solved, size, seed):
     options = ("--robot", "crane", "--size", str(size), "--seed", str(seed), "--speed", "20")
     document = solved(start_demo(*options))
     assert len(document["facelets"]) == 6 * size * size
@@ -121,7 +115,7 @@ FOLDERS = [*sorted(IMAGES.glob("3x3x3*")), *sorted(IMAGES.glob("2x2x2*"))]
 @pytest.mark.parametrize(
     "folder", [case(folder, everyday=number == 0) for number, folder in enumerate(FOLDERS)]
 )
-def test_a_photographed_cube_is_solved(start_demo: StartDemo, folder: Path) -> None:
+def test_a_photographed_cube_is_solved(start_demo, folder):
     truth = str(json.loads((folder / "expected.json").read_text())["expected"])
     run = start_demo("--speed", "50", "--faces", str(folder), "--state", truth)
     code, document, log = run.finish()
@@ -159,7 +153,7 @@ class Cast:
                     os.close(key.fd)
 
 
-def test_next_start_works(start_demo: StartDemo, solved: Solved, demo_folder: Path) -> None:
+def test_next_start_works(start_demo, solved, demo_folder):
     for victim in PROCESSES[1:]:
         # Slow enough for the robot to be far from done when the victim is killed, however late.
         run = start_demo("--speed", "2")
@@ -190,9 +184,7 @@ def test_next_start_works(start_demo: StartDemo, solved: Solved, demo_folder: Pa
         ),
     ],
 )
-def test_a_person_stops_it_however_often_they_press(
-    start_demo: StartDemo, demo_folder: Path, number: int, presses: int
-) -> None:
+def test_a_person_stops_it_however_often_they_press(start_demo, demo_folder, number, presses):
     if signal.getsignal(number) is signal.SIG_IGN:
         pytest.skip("this run was started to ignore this signal (nohup), as would the demo be")
     run = start_demo("--speed", "2")
@@ -212,8 +204,8 @@ def test_a_person_stops_it_however_often_they_press(
 @pytest.mark.parametrize("victim", PROCESSES)
 @pytest.mark.parametrize("after_s", [0.05 * 1.5**step for step in range(14)])
 def test_a_process_killed_at_any_moment_ends_the_demo_safely(
-    start_demo: StartDemo, solved: Solved, demo_folder: Path, victim: str, after_s: float
-) -> None:
+    start_demo, solved, demo_folder, victim, after_s
+):
     run = start_demo("--speed", "5")
     cast = Cast(run)
     time.sleep(after_s)

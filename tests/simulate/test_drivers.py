@@ -62,17 +62,17 @@ def home_again(friction: float, times: int) -> None:
         assert not run.robot.violations
 
 
-def test_homing_finds_the_stop_without_a_switch() -> None:
+def test_homing_finds_the_stop_without_a_switch():
     home_again(0.2, 1)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("friction", [0.05, 0.2, 0.4])
-def test_homing_finds_the_stop_fifty_times_at_any_load(friction: float) -> None:
+def test_homing_finds_the_stop_fifty_times_at_any_load(friction):
     home_again(friction, 50)
 
 
-def test_a_jam_is_not_taken_for_the_stop() -> None:
+def test_a_jam_is_not_taken_for_the_stop():
     with SimulatedRun(PROFILE, scrambled(3, 1)) as run:
         run.robot.jam("front")
         with pytest.raises(RobotError) as caught:
@@ -81,7 +81,7 @@ def test_a_jam_is_not_taken_for_the_stop() -> None:
 
 
 @pytest.mark.long
-def test_the_driver_that_has_failed_is_shown() -> None:
+def test_the_driver_that_has_failed_is_shown():
     with SimulatedRun(PROFILE, scrambled(3, 1)) as run:
 
         def work(machine: Machine, _: RobotProfile) -> None:
@@ -107,9 +107,7 @@ def test_the_driver_that_has_failed_is_shown() -> None:
     ],
 )
 @FIRMWARE
-def test_a_driver_that_fails_in_a_turn_ends_the_job_by_its_name(
-    firmware: str, name: str, subject: str, code: str
-) -> None:
+def test_a_driver_that_fails_in_a_turn_ends_the_job_by_its_name(firmware, name, subject, code):
     """The other motors finish their turns. Then nothing moves until the driver is mended and the
     job started again."""
     with solving(firmware, inject(name, subject)) as run:
@@ -129,7 +127,7 @@ def test_a_driver_that_fails_in_a_turn_ends_the_job_by_its_name(
 
 @pytest.mark.long
 @FIRMWARE
-def test_a_driver_that_lost_its_settings_gets_them_again(firmware: str) -> None:
+def test_a_driver_that_lost_its_settings_gets_them_again(firmware):
     with solving(firmware, inject("driver-reset", "right")) as run:
         verdict = run.solve()
     assert verdict.solved
@@ -139,9 +137,7 @@ def test_a_driver_that_lost_its_settings_gets_them_again(firmware: str) -> None:
 @pytest.mark.long
 @FIRMWARE
 @pytest.mark.parametrize("name", ["driver-open-a", "driver-open-b"])
-def test_a_coil_that_is_not_connected_is_found_while_its_motor_homes(
-    firmware: str, name: str
-) -> None:
+def test_a_coil_that_is_not_connected_is_found_while_its_motor_homes(firmware, name):
     """Motors are slow enough then: a driver reports open loads in fast motion that do not exist."""
     with solving(firmware) as run:
 

@@ -170,7 +170,7 @@ RESET, LOST, MISSED = ("reset",), ("link-lost",), ("not-in-place",)
     ],
     ids=str,
 )
-def test_the_same_cube_is_solved_in_the_same_job(case: Case) -> None:
+def test_the_same_cube_is_solved_in_the_same_job(case):
     with case.run() as r:
         verdict = r.solve()
     assert_solved(verdict, case.excused)
@@ -187,7 +187,7 @@ def test_the_same_cube_is_solved_in_the_same_job(case: Case) -> None:
     ],
     ids=str,
 )
-def test_what_stays_jammed_is_named_before_anything_else_turns(case: Case) -> None:
+def test_what_stays_jammed_is_named_before_anything_else_turns(case):
     with case.run() as r:
         verdict = r.solve()
         assert verdict.violations == ()
@@ -226,7 +226,7 @@ STOPPED = ("emergency-stop",)
     ],
     ids=str,
 )
-def test_what_ends_a_job_is_named_and_the_next_one_solves(case: Case) -> None:
+def test_what_ends_a_job_is_named_and_the_next_one_solves(case):
     """``excused`` is what the next one may meet: the one that ends does nothing unsafe."""
     with case.run() as r:
         verdict = r.solve()
@@ -240,7 +240,7 @@ def test_what_ends_a_job_is_named_and_the_next_one_solves(case: Case) -> None:
 PULSES_PER_S = 50
 
 
-def test_one_emergency_stop_stops_the_arms_of_all_boards() -> None:
+def test_one_emergency_stop_stops_the_arms_of_all_boards():
     """Only the pulses go on by which jaws hold the cube."""
     with Case("soltvvo", stop_all_boards, after_s=0.5).run() as r:
         assert r.solve().fault == "emergency-stop"
@@ -254,7 +254,7 @@ def test_one_emergency_stop_stops_the_arms_of_all_boards() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1_000))
-def test_a_pico_solves_though_a_byte_in_a_hundred_is_wrong(seed: int) -> None:
+def test_a_pico_solves_though_a_byte_in_a_hundred_is_wrong(seed):
     with SimulatedRun(
         load_profile("six-motor-pico"), scrambled(3, seed), seed=seed, firmware="rp2040"
     ) as r:
@@ -280,7 +280,7 @@ def assert_solved_at_last(r: SimulatedRun, excused: frozenset[str] = frozenset()
         for rate in (0.1, 0.2, 0.3)
     ],
 )
-def test_a_hopeless_line_is_given_up_by_name(profile: str, damage: str, rate: float) -> None:
+def test_a_hopeless_line_is_given_up_by_name(profile, damage, rate):
     with Case(profile, spoil_the_line(damage, rate)).run() as r:
         verdict = r.solve()
         assert verdict.violations == ()
@@ -300,7 +300,7 @@ def test_a_hopeless_line_is_given_up_by_name(profile: str, damage: str, rate: fl
     ],
     ids=str,
 )
-def test_a_motor_without_end_stop_caught_in_motion_is_left_to_a_person(case: Case) -> None:
+def test_a_motor_without_end_stop_caught_in_motion_is_left_to_a_person(case):
     """A reset board never lets go of half turned layers: where that matters a person is asked."""
     with case.run() as r:
         verdict = r.solve()
@@ -314,7 +314,7 @@ def test_a_motor_without_end_stop_caught_in_motion_is_left_to_a_person(case: Cas
         assert_solved(r.solve())
 
 
-def test_play_that_is_made_up_for_does_no_harm() -> None:
+def test_play_that_is_made_up_for_does_no_harm():
     with simulated_run("play") as r:
         assert_solved(r.solve())
 
@@ -332,7 +332,7 @@ def send_the_rest_late(session: LinkSession, messages: Iterable[Message]) -> Non
         asyncio.get_running_loop().call_later(LATE_S, PUT, session, every[cut:])
 
 
-def test_a_queue_that_runs_dry_waits_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queue_that_runs_dry_waits_for_more(monkeypatch):
     """Two turns are there when the plan starts; the others come when these have long ended."""
     monkeypatch.setattr("robot.link.plans.PIECE", 5)
     monkeypatch.setattr("robot.link.link._fitting", lambda *_: 2)
@@ -359,7 +359,7 @@ def too_fast() -> RobotProfile:
     return RobotProfile.model_validate(document)
 
 
-def test_more_steps_than_the_chip_can_make_end_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_steps_than_the_chip_can_make_end_by_name(monkeypatch):
     """The host's check is left out; the remedy is to ask for less."""
     monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
     with SimulatedRun(too_fast(), scrambled(3, 1), firmware="avr") as r:
@@ -378,9 +378,7 @@ UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 61
         *(pytest.param(name, marks=pytest.mark.long) for name in ("cubotino", "two-arm")),
     ],
 )
-def test_a_solve_is_on_an_uno_before_it_starts(
-    monkeypatch: pytest.MonkeyPatch, profile: str
-) -> None:
+def test_a_solve_is_on_an_uno_before_it_starts(monkeypatch, profile):
     """Profiles and turns fit its memory, so nothing depends on the line once it runs."""
     sent: list[WirePlan] = []
     start = Link._start
@@ -415,7 +413,7 @@ def on_every_gripper_robot(action: FaultAction, *everyday: str) -> Any:
 
 @pytest.mark.parametrize("silent_s", [0.0, pytest.param(5.0, marks=pytest.mark.long)])
 @on_every_gripper_robot(pull_the_plug_for_good, "no-sensors")
-def test_grippers_of_a_killed_host_are_homed_by_its_successor(case: Case, silent_s: float) -> None:
+def test_grippers_of_a_killed_host_are_homed_by_its_successor(case, silent_s):
     with case.run() as r:
         assert r.solve().violations == ()
         leave_the_record_open(r)
@@ -426,7 +424,7 @@ def test_grippers_of_a_killed_host_are_homed_by_its_successor(case: Case, silent
 
 @pytest.mark.parametrize("restarted", [False, True])
 @on_every_gripper_robot(stop_in_order, "no-sensors")
-def test_grippers_go_home_from_where_they_were_stopped(case: Case, restarted: bool) -> None:
+def test_grippers_go_home_from_where_they_were_stopped(case, restarted):
     with case.run() as r:
         if restarted:
             assert r.solve(killed=False).record.outcome == "stopped"
@@ -463,19 +461,17 @@ def solve_after_a_dead_stop(case: Case, fault: str) -> None:
 
 
 @on_every_gripper_robot(reset, "no-sensors")
-def test_grippers_of_a_reset_board_go_home_or_are_left_to_a_person(case: Case) -> None:
+def test_grippers_of_a_reset_board_go_home_or_are_left_to_a_person(case):
     solve_after_a_dead_stop(case, "reset")
 
 
 @on_every_gripper_robot(corrupted_emergency_stops)
-def test_grippers_stopped_in_an_emergency_go_home_or_are_left_to_a_person(case: Case) -> None:
+def test_grippers_stopped_in_an_emergency_go_home_or_are_left_to_a_person(case):
     solve_after_a_dead_stop(case, "emergency-stop")
 
 
 @on_every_gripper_robot(cut_all_power, "no-sensors")
-def test_after_a_power_cut_of_everything_grippers_go_home_or_are_left_to_a_person(
-    case: Case,
-) -> None:
+def test_after_a_power_cut_of_everything_grippers_go_home_or_are_left_to_a_person(case):
     with case.run() as r:
         assert r.solve().violations == ()
         leave_the_record_open(r)

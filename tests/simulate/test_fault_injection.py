@@ -36,7 +36,7 @@ ROBOT, HOMED, DRIVEN = map(load_profile, ("mindcuber", "soltvvo", "four-arm-skr-
 
 
 @pytest.mark.parametrize("name", INJECTIONS)
-def test_names_are_understood(name: str) -> None:
+def test_names_are_understood(name):
     robot = next(one for one in (ROBOT, HOMED, DRIVEN) if name in subjects_of_faults(one))
     subject = subjects_of_faults(robot)[name][0] if name in ACTUATOR_FAULTS else ""
     asked = f"{name}:{subject}".removesuffix(":")
@@ -63,7 +63,7 @@ def test_names_are_understood(name: str) -> None:
         ("mindcuber", "jam:leg", "jam needs an actuator, as in jam:table; choose from table, arm$"),
     ],
 )
-def test_what_cannot_happen_is_refused(robot: str, text: str, told: str) -> None:
+def test_what_cannot_happen_is_refused(robot, text, told):
     """Else it would be asked for, and never happen."""
     profile = load_profile(robot)
     with pytest.raises(InvalidRequest, match=told):
@@ -100,9 +100,7 @@ class Reached:
         ("unplug", [("cut",), ("mend",)]),
     ],
 )
-async def test_each_does_to_robot_board_or_cable_what_it_is_called(
-    monkeypatch: pytest.MonkeyPatch, asked: str, deeds: list[tuple[Any, ...]]
-) -> None:
+async def test_each_does_to_robot_board_or_cable_what_it_is_called(monkeypatch, asked, deeds):
     monkeypatch.setattr("robot.simulate.fault_injection.UNPLUGGED_S", 0.0)
     reached: Any = Reached()
     boards = {
@@ -114,7 +112,7 @@ async def test_each_does_to_robot_board_or_cable_what_it_is_called(
 
 
 @pytest.mark.parametrize("corner", ["R", "U"])
-async def test_a_wrong_sticker_is_another_than_was_there(corner: str) -> None:
+async def test_a_wrong_sticker_is_another_than_was_there(corner):
     letters = np.array(list(corner + "".join(face * 9 for face in "URFDLB")[1:]))
     robot: Any = SimpleNamespace(body=SimpleNamespace(letters=letters))
     studio: Any = SimpleNamespace(disturbances=SimpleNamespace(repainted={}))
@@ -122,9 +120,9 @@ async def test_a_wrong_sticker_is_another_than_was_there(corner: str) -> None:
     assert studio.disturbances.repainted == {0: "U" if corner == "R" else "R"}
 
 
-async def test_each_happens_once_in_its_stage_and_everything_is_mended() -> None:
+async def test_each_happens_once_in_its_stage_and_everything_is_mended():
     robot, cable = SimulatedRobot(ROBOT, scrambled(3, 1)), Reached()
-    board: Any = BoardInScene(lambda: None, cable)  # type: ignore[arg-type]
+    board: Any = BoardInScene(lambda: None, cable)
     scene = Scene(robot, Studio(robot), {FIRST_BOARD: board})
     planned = [parse_injected_fault(text, ROBOT) for text in ("glare@think", "hand")]
     injection = FaultInjection(planned, scene, delay_s=3600.0)
@@ -151,14 +149,12 @@ async def test_each_happens_once_in_its_stage_and_everything_is_mended() -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", ["slip@turn", "noise@home", "cast@home", "unplug@look"])
-def test_the_same_cube_is_solved_after_all(
-    start_demo: StartDemo, solved: Solved, fault: str
-) -> None:
+def test_the_same_cube_is_solved_after_all(start_demo, solved, fault):
     solved(start_demo("--speed", "20", "--fault", fault))
 
 
 @pytest.mark.long
-def test_a_wrong_sticker_never_leads_to_a_wrong_solution(start_demo: StartDemo) -> None:
+def test_a_wrong_sticker_never_leads_to_a_wrong_solution(start_demo):
     """It is found and corrected, or the cube is refused."""
     code, document, log = start_demo("--speed", "50", "--fault", "wrong-sticker@home").finish()
     assert document is not None, log

@@ -1,7 +1,5 @@
 """Robots that make patterns: the simulated robot's own cube is the judge."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -24,9 +22,7 @@ from tests.rig.stickers import looks_like, replay_moves
         pytest.param("soltvvo", "cube-in-cube", marks=pytest.mark.long),
     ],
 )
-def test_a_robot_turns_its_cube_to_a_pattern_and_knows_when_it_is_there(
-    robot: str, name: str
-) -> None:
+def test_a_robot_turns_its_cube_to_a_pattern_and_knows_when_it_is_there(robot, name):
     profile = load_profile(robot)
     size, pattern = profile.cube.size, PATTERNS[name]
     wanted = pattern.facelets(size) if pattern.facelets else ""
@@ -46,7 +42,7 @@ PICTURES = "".join(chr(0x100 + number) for number in range(6 * 9 * 9))
 @pytest.mark.parametrize(
     "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 100))]
 )
-def test_printed_centres_are_upright_after_a_pattern(seed: int) -> None:
+def test_printed_centres_are_upright_after_a_pattern(seed):
     rng = np.random.default_rng(seed)
     moves = " ".join("URFDLB"[rng.integers(6)] + ("", "2", "'")[rng.integers(3)] for _ in range(40))
     start = str(StickerCube.solved(3).apply(moves))
@@ -62,7 +58,7 @@ def test_printed_centres_are_upright_after_a_pattern(seed: int) -> None:
         assert looks_like(run.robot.body.facelets(), checked, 3)
 
 
-def test_centres_that_no_turns_can_leave_upright_end_the_job() -> None:
+def test_centres_that_no_turns_can_leave_upright_end_the_job():
     start = str(StickerCube.solved(3).apply("R"))
     with SimulatedRun(load_profile("six-motor"), CubeBody(start)) as run:
         ended = run.solve(centres=True)

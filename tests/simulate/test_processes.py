@@ -37,7 +37,7 @@ _IGNORE = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 STUBBORN = [sys.executable, "-c", f"{_IGNORE}; print('ready', flush=True); time.sleep(600)"]
 
 
-async def test_a_child_ends_with_its_context(tmp_path: Path) -> None:
+async def test_a_child_ends_with_its_context(tmp_path):
     async with running("sleeper", SLEEPER, tmp_path) as child:
         assert child.process.returncode is None
     assert child.process.returncode == -signal.SIGTERM
@@ -48,7 +48,7 @@ async def test_a_child_ends_with_its_context(tmp_path: Path) -> None:
     assert child.process.returncode == -signal.SIGKILL
 
 
-async def test_a_fault_tells_how_it_ended_and_its_last_words(tmp_path: Path) -> None:
+async def test_a_fault_tells_how_it_ended_and_its_last_words(tmp_path):
     command = [sys.executable, "-c", "print('no such port'); raise SystemExit(3)"]
     async with running("firmware", command, tmp_path) as child:
         fault = await child.wait_for_end()
@@ -62,9 +62,7 @@ async def test_a_fault_tells_how_it_ended_and_its_last_words(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError, DaemonError])
-async def test_a_death_is_told_even_if_its_effect_is_noticed_first(
-    tmp_path: Path, error: type[Exception]
-) -> None:
+async def test_a_death_is_told_even_if_its_effect_is_noticed_first(tmp_path, error):
     async def talking(child: Child) -> None:
         child.process.kill()
         raise error("nobody there")
@@ -85,7 +83,7 @@ class Standing:
         return SimulationError("it ended")
 
 
-async def test_work_is_done_unless_a_process_ends_before() -> None:
+async def test_work_is_done_unless_a_process_ends_before():
     children: Any = [Standing(), Standing()]
 
     async def work() -> int:
@@ -105,7 +103,7 @@ async def test_work_is_done_unless_a_process_ends_before() -> None:
     assert len(asyncio.all_tasks()) == left
 
 
-def test_a_folder_is_removed_whatever_happens(tmp_path: Path) -> None:
+def test_a_folder_is_removed_whatever_happens(tmp_path):
     """That of a killed demo is recognised by its free lock."""
     killed = tmp_path / f"{PREFIX}killed"
     killed.mkdir()
@@ -128,7 +126,7 @@ def test_a_folder_is_removed_whatever_happens(tmp_path: Path) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
 
 
-def test_what_is_not_known_to_be_abandoned_stays(tmp_path: Path) -> None:
+def test_what_is_not_known_to_be_abandoned_stays(tmp_path):
     young, other, used = (tmp_path / name for name in (f"{PREFIX}young", "other", f"{PREFIX}used"))
     for folder in (young, other, used):
         folder.mkdir()
@@ -165,9 +163,7 @@ async def read(descriptor: int, count: int) -> bytes:
     return data
 
 
-async def test_a_cable_carries_bytes_unchanged_but_for_its_noise(
-    board: tuple[int, Path], tmp_path: Path
-) -> None:
+async def test_a_cable_carries_bytes_unchanged_but_for_its_noise(board, tmp_path):
     firmware, port = board
     every_byte = bytes(range(256))
     cable = Cable(port, tmp_path / "link", seed=1)
@@ -184,9 +180,7 @@ async def test_a_cable_carries_bytes_unchanged_but_for_its_noise(
     assert not (tmp_path / "link").is_symlink()
 
 
-async def test_a_cut_cable_is_no_port_until_it_is_mended(
-    board: tuple[int, Path], tmp_path: Path
-) -> None:
+async def test_a_cut_cable_is_no_port_until_it_is_mended(board, tmp_path):
     firmware, port = board
     cable = Cable(port, tmp_path / "link")
     with cable.plug_in():

@@ -62,7 +62,7 @@ def outcome(
     return DemoOutcome(solved, found, record, scan_s=12.5, turn_s=70.0, facelets=SOLVED)
 
 
-def test_last_line_has_what_was_promised() -> None:
+def test_last_line_has_what_was_promised():
     assert outcome(recoveries=["looked again"]).good
     assert not outcome(violations=1).good and not outcome(solved=False).good
     document = json.loads(json.dumps(outcome(violations=1, warnings=["slow"]).as_dict()))
@@ -114,9 +114,7 @@ FREE_IT = FaultRecord(code="not-in-place", cause="the lid is jammed", remedy="fr
         ),
     ],
 )
-def test_the_verdict_says_what_really_happened(
-    ending: dict[str, Any], title: str, words: list[str]
-) -> None:
+def test_the_verdict_says_what_really_happened(ending, title, words):
     stream = io.StringIO()
     print_outcome(outcome(**ending), stream)
     text = " ".join(stream.getvalue().replace("│", " ").split())
@@ -126,7 +124,7 @@ def test_the_verdict_says_what_really_happened(
 
 
 @pytest.mark.parametrize("ended", [str(one) for one in Outcome])
-def test_only_a_success_is_called_solved(ended: str) -> None:
+def test_only_a_success_is_called_solved(ended):
     """Only a run that the daemon calls a success may be called solved without more."""
     stream = io.StringIO()
     print_outcome(outcome(ended=ended), stream)
@@ -150,7 +148,7 @@ def shown_on_a_terminal(progress: DemoProgress) -> str:
     return drawn
 
 
-def test_stages_are_timed_by_the_robots_clock_but_for_thinking_and_tables() -> None:
+def test_stages_are_timed_by_the_robots_clock_but_for_thinking_and_tables():
     real = 10.0
     progress = DemoProgress("demo", real_clock=lambda: real)
     progress.step = "making tables in /folder"
@@ -189,12 +187,7 @@ OPERATIONS: list[dict[str, Any]] = [
         (RobotState.CHECKING, None, ("check",)),
     ],
 )
-def test_live_picture_shows_cube_plan_and_stages(
-    monkeypatch: pytest.MonkeyPatch,
-    state: RobotState,
-    fraction: float | None,
-    words: tuple[str, ...],
-) -> None:
+def test_live_picture_shows_cube_plan_and_stages(monkeypatch, state, fraction, words):
     """The camera's picture is beside the cube while the robot looks."""
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -285,9 +278,7 @@ def presses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
-    presses: list[int],
-) -> None:
+async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(presses):
     watcher = Watcher()
     demo = demo_of(watcher=watcher, start_button_gpio=17)
     preparation = SimpleNamespace(step="making tables", progress=0.5, remaining_s=3.0)
@@ -333,9 +324,7 @@ async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
         ({}, {"state": RobotState.HOMING}, "not ready: it is homing", 0),
     ],
 )
-async def test_why_a_demo_does_not_begin_is_said(
-    presses: list[int], panel: dict[str, Any], now: dict[str, Any], told: str, pressed: int
-) -> None:
+async def test_why_a_demo_does_not_begin_is_said(presses, panel, now, told, pressed):
     demo = demo_of(**panel)
     stage: Any = SimpleNamespace(daemon=Daemon(demo, status(**now)))
     stage.injection = SimpleNamespace(enter=lambda state: None)
@@ -344,7 +333,7 @@ async def test_why_a_demo_does_not_begin_is_said(
     assert len(presses) == pressed
 
 
-async def test_a_start_that_fails_before_its_job_is_told_with_the_fault(presses: list[int]) -> None:
+async def test_a_start_that_fails_before_its_job_is_told_with_the_fault(presses):
     fault = SimpleNamespace(cause="the board does not answer")
     told = [status(), status(), status(starting=True), status(state=RobotState.FAULT, fault=fault)]
     demo = demo_of(start_button_gpio=17)
@@ -356,9 +345,7 @@ async def test_a_start_that_fails_before_its_job_is_told_with_the_fault(presses:
 
 
 @pytest.mark.parametrize(("name", "boards"), [("cubotino-uno", {}), ("soltvvo", {"second"})])
-def test_the_daemon_gets_the_profile_with_every_board_s_port(
-    tmp_path: Path, name: str, boards: set[str]
-) -> None:
+def test_the_daemon_gets_the_profile_with_every_board_s_port(tmp_path, name, boards):
     command = demo_of(name).daemon_command(tmp_path, tmp_path / "twin")
     for flag in ("--page-calibrates", "--page-manages", "--supervised"):  # without a value
         command.remove(flag)

@@ -55,7 +55,6 @@ def simulating(
         text=True,
     ) as process:
         try:
-            assert process.stdout is not None
             yield process, json.loads(process.stdout.readline())
         finally:
             process.send_signal(signal.SIGINT)
@@ -82,7 +81,7 @@ def told(line: bytes) -> Any:
         return json.loads(connection.makefile("rb").readline())
 
 
-def test_every_command_finds_it(place: Path, ask: Ask) -> None:
+def test_every_command_finds_it(place, ask):
     with simulating("--robot", "two-arm-2x2x2") as (process, ready):
         page = ready.pop("web")
         assert ready == {"socket": str(control_socket()), "robot": "two-arm-2x2x2"}
@@ -113,8 +112,8 @@ def test_every_command_finds_it(place: Path, ask: Ask) -> None:
 
 @pytest.mark.parametrize("is_background_job", [pytest.param(False, marks=pytest.mark.long), True])
 def test_one_is_killed_and_the_next_ends_in_order_while_clients_are_connected(
-    place: Path, ask: Ask, is_background_job: bool
-) -> None:
+    place, ask, is_background_job
+):
     with simulating() as (process, ready):
         process.kill()
         process.wait(READY_S)
@@ -125,7 +124,6 @@ def test_one_is_killed_and_the_next_ends_in_order_while_clients_are_connected(
     with contextlib.ExitStack() as clients, simulating(wrapper=wrapper) as (process, _):
         assert not Path(ready["socket"]).exists()
         simulation = running_simulation()
-        assert simulation is not None
         for path in (simulation.hand_socket, simulation.control_socket):
             client = clients.enter_context(socket.socket(socket.AF_UNIX))
             client.connect(str(path))
@@ -136,7 +134,7 @@ def test_one_is_killed_and_the_next_ends_in_order_while_clients_are_connected(
     assert list(place.iterdir()) == []
 
 
-def test_hands_take_the_cube_and_faults_come_and_go(place: Path, ask: Ask) -> None:
+def test_hands_take_the_cube_and_faults_come_and_go(place, ask):
     with simulating("--robot", "cubotino", "--scramble", "R U F") as (process, _):
         code, line, _ = ask("simulate", "remove")
         assert (code, line.count("\n")) == (0, 1)
@@ -168,7 +166,7 @@ def test_hands_take_the_cube_and_faults_come_and_go(place: Path, ask: Ask) -> No
     assert list(place.iterdir()) == []
 
 
-def test_a_real_robot_comes_first(place: Path) -> None:
+def test_a_real_robot_comes_first(place):
     usual = place / "cubist" / "control.sock"
     usual.parent.mkdir()
     simulation = Simulation(os.getpid(), "cubotino", place / "simulated")
@@ -183,7 +181,7 @@ def test_a_real_robot_comes_first(place: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"process": "x", "robot": 1, "folder": 2}'])
-def test_a_damaged_announcement_is_none(place: Path, text: str) -> None:
+def test_a_damaged_announcement_is_none(place, text):
     file = place / "cubist-simulation.json"
     file.write_text(text)
     with file.open() as held:

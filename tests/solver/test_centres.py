@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from threading import Event
 
 import numpy as np
@@ -49,38 +48,36 @@ def check_upright(seed: int, seconds: float, metric: str = "htm", count: int = 6
     return found.length
 
 
-def test_centres_come_back_upright() -> None:
+def test_centres_come_back_upright():
     assert check_upright(1, 0.2) <= 26
     assert turn_pictures("U R L U2 R' L' U R L U2 R' L'") != PICTURES  # which is solved else
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100))
-def test_a_hundred_random_cubes(seed: int) -> None:
+def test_a_hundred_random_cubes(seed):
     assert check_upright(seed, 0.5) <= 28
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_metric_has_an_answer_however_short_the_time(metric: str) -> None:
+def test_every_metric_has_an_answer_however_short_the_time(metric):
     for seed in range(3):
         check_upright(seed, 1e-6, metric)
 
 
-def test_a_few_turns_are_taken_back_by_as_few() -> None:
+def test_a_few_turns_are_taken_back_by_as_few():
     for seed in range(20):
         assert check_upright(seed, 0.2, count=5) <= 5
 
 
-def test_a_centre_alone_is_turned_without_a_false_proof() -> None:
+def test_a_centre_alone_is_turned_without_a_false_proof():
     [found] = solve_many(Cube.solved(), Request(time_limit=0.2, centres=(2, 0, 0, 0, 0, 0)))
     assert count_turns(parse_moves(" ".join(found.moves))) == (2, 0, 0, 0, 0, 0)
     assert Cube.from_moves(" ".join(found.moves)).is_solved
     assert found.length == 12 and not found.optimal
 
 
-def test_the_table_is_made_before_the_search_and_can_be_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_is_made_before_the_search_and_can_be_stopped(tmp_path, monkeypatch):
     two_phase.kernel("htm")
     monkeypatch.setattr(two_phase, "_centre_tables", {})
     monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
@@ -102,7 +99,7 @@ def test_the_table_is_made_before_the_search_and_can_be_stopped(
 
 
 @pytest.mark.parametrize("robot", ["cubotino", "six-motor"])
-def test_a_robot_s_plan_leaves_the_centres_upright(robot: str) -> None:
+def test_a_robot_s_plan_leaves_the_centres_upright(robot):
     mechanism = build_mechanism(load_profile(robot))
     for seed, count in ((1, 60), (2, 12)):
         scramble, cube, wanted = scramble_with_centres(seed, count)
@@ -110,9 +107,7 @@ def test_a_robot_s_plan_leaves_the_centres_upright(robot: str) -> None:
         assert turn_pictures(f"{scramble} {' '.join(plan.moves)}") == PICTURES
 
 
-def test_a_rest_that_is_improved_while_turning_leaves_them_upright(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_rest_that_is_improved_while_turning_leaves_them_upright(monkeypatch):
     monkeypatch.setattr(solve_planner, "where_to_cut_us", lambda plan, **_: plan.duration_us // 2)
     profile = load_profile("six-motor")
     planner = solve_planner.SolvePlanner(profile, build_mechanism(profile))
@@ -120,7 +115,6 @@ def test_a_rest_that_is_improved_while_turning_leaves_them_upright(
     aim = planner.read_aim("superflip", centres=True, centres_turned=scramble)
     plan = planner.plan(cube, None, Event(), lambda _: None, aim)
     parts = planner.split(cube, plan, again=False)
-    assert parts is not None
     tail = planner.improve(parts, Event(), aim.subtract_moves(parts.head.moves))
     for rest in (parts.tail, tail):
         moves = " ".join([*parts.head.moves, *rest.moves])
@@ -130,7 +124,7 @@ def test_a_rest_that_is_improved_while_turning_leaves_them_upright(
         assert centres == [PICTURES[81 * face + 40 + n] for face in range(6) for n in (-9, 1)]
 
 
-def test_turned_centres_are_named_and_the_impossible_is_refused() -> None:
+def test_turned_centres_are_named_and_the_impossible_is_refused():
     moves = parse_moves("U R L U2 R' L' U R L U2 R' L'")
     assert Cube.from_moves(moves).is_solved
     assert name_turns(count_turns(moves)) == {"U": 2}

@@ -47,9 +47,7 @@ def solving_moves(text: str, size: int) -> str:
         for number, (size, moves) in enumerate(PUBLISHED)
     ],
 )
-def test_published_scrambles_are_solved(
-    replay: Replay, solves: Solves, size: int, scramble: str
-) -> None:
+def test_published_scrambles_are_solved(replay, solves, size, scramble):
     letters = replay(str(StickerCube.solved(size)), scramble, size)
     assert read_state(f"--scramble {scramble}", size).facelets == letters
     assert solves(letters, solving_moves(letters, size), size)
@@ -87,9 +85,7 @@ def check_every_writing(letters: str, solves: Solves, holdings: list[int]) -> No
     assert solves(read_state(f"--scramble {scramble}").facelets, moves, 3)
 
 
-def test_famous_patterns_and_random_cubes_however_they_are_written(
-    solves: Solves, rng: np.random.Generator
-) -> None:
+def test_famous_patterns_and_random_cubes_however_they_are_written(solves, rng):
     famous = list(famous_states())
     assert len(set(famous)) >= 40
     for letters in famous[::16] + [random_cube(3, rng).facelets() for _ in range(2)]:
@@ -98,7 +94,7 @@ def test_famous_patterns_and_random_cubes_however_they_are_written(
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100))
-def test_a_hundred_random_cubes_in_every_holding(solves: Solves, seed: int) -> None:
+def test_a_hundred_random_cubes_in_every_holding(solves, seed):
     rng = np.random.default_rng(seed)
     for _ in range(100):
         check_every_writing(random_cube(3, rng).facelets(), solves, rng.integers(0, 24, 1).tolist())
@@ -106,5 +102,5 @@ def test_a_hundred_random_cubes_in_every_holding(solves: Solves, seed: int) -> N
 
 @pytest.mark.long
 @pytest.mark.parametrize("letters", [*famous_states()])
-def test_a_famous_pattern_in_every_holding(solves: Solves, letters: str) -> None:
+def test_a_famous_pattern_in_every_holding(solves, letters):
     check_every_writing(letters, solves, list(range(24)))

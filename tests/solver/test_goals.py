@@ -64,14 +64,14 @@ def check_pair(seed: int, size: int, replay: Replay) -> None:
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_any_state_becomes_any_other_in_its_own_colours(replay: Replay, size: int) -> None:
+def test_any_state_becomes_any_other_in_its_own_colours(replay, size):
     check_pair(7, size, replay)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 @pytest.mark.parametrize("seed", range(50))
-def test_fifty_pairs_of_every_size(replay: Replay, seed: int, size: int) -> None:
+def test_fifty_pairs_of_every_size(replay, seed, size):
     check_pair(seed, size, replay)
 
 
@@ -83,9 +83,7 @@ def test_fifty_pairs_of_every_size(replay: Replay, seed: int, size: int) -> None
         for name in patterns_of(size)
     ],
 )
-def test_a_named_pattern_is_made_on_every_size_that_has_it(
-    replay: Replay, name: str, size: int
-) -> None:
+def test_a_named_pattern_is_made_on_every_size_that_has_it(replay, name, size):
     pattern = PATTERNS[name]
     solved = str(StickerCube.solved(size))
     wanted = pattern.facelets(size) if pattern.facelets else None
@@ -99,9 +97,7 @@ def test_a_named_pattern_is_made_on_every_size_that_has_it(
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_moves_are_seen_from_the_side_from_which_the_cube_is_given(
-    replay: Replay, size: int
-) -> None:
+def test_moves_are_seen_from_the_side_from_which_the_cube_is_given(replay, size):
     held = replay(str(StickerCube.solved(size)), "x y", size)
     colours = held.translate(str.maketrans("URFDLB", "WRGYOB"))
     for text in (held, colours):
@@ -110,7 +106,7 @@ def test_moves_are_seen_from_the_side_from_which_the_cube_is_given(
         assert looks_like(shown, replay(given.facelets, "R U F2", size), size)
 
 
-def test_letters_of_colours_mean_the_same_in_state_and_goal(replay: Replay) -> None:
+def test_letters_of_colours_mean_the_same_in_state_and_goal(replay):
     colours = str.maketrans("URFDLB", "WRGYOB")
     solved = str(StickerCube.solved(3))
     wanted = replay(solved, "R U F2 L", 3)
@@ -121,7 +117,7 @@ def test_letters_of_colours_mean_the_same_in_state_and_goal(replay: Replay) -> N
     assert looks_like(seen, wanted, 3)
 
 
-def test_a_cube_at_its_goal_needs_no_turn_and_others_are_not_there() -> None:
+def test_a_cube_at_its_goal_needs_no_turn_and_others_are_not_there():
     striped = PATTERNS["stripes"].moves
     assert striped is not None
     for size, moves in ((2, "R U F2"), (3, "R U F2"), (4, striped(4)), (5, "R U F2")):
@@ -140,7 +136,7 @@ def test_a_cube_at_its_goal_needs_no_turn_and_others_are_not_there() -> None:
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_a_state_is_reached_in_its_own_colours_alone(size: int) -> None:
+def test_a_state_is_reached_in_its_own_colours_alone(size):
     given = read_state("--scramble R U2 F'", size)
     for held in all_orientations():
         state = given.facelets.translate(str.maketrans("URFDLB", held.faces))
@@ -148,7 +144,7 @@ def test_a_state_is_reached_in_its_own_colours_alone(size: int) -> None:
         assert read_goal(state, given).is_reached(given.cube) is is_there
 
 
-def test_a_target_counts_the_moves_that_are_left_for_the_end(rng: np.random.Generator) -> None:
+def test_a_target_counts_the_moves_that_are_left_for_the_end(rng):
     given = read_state(random_cube(4, rng).facelets())
     goal = read_goal("stripes", given)
     wanted = Request(algorithm="reduction", metric="obtm", time_limit=20.0, target=1000, goal=goal)
@@ -166,7 +162,7 @@ def test_a_target_counts_the_moves_that_are_left_for_the_end(rng: np.random.Gene
         ("U" * 54, 3, "colour"),
     ],
 )
-def test_what_is_no_goal_is_refused(text: str, size: int, reason: str) -> None:
+def test_what_is_no_goal_is_refused(text, size, reason):
     with pytest.raises(CubistError, match=reason):
         read_goal(text, read_state("--scramble", size))
 
@@ -181,27 +177,25 @@ def check_plan(robot: str, size: int, to: str, start: str) -> None:
 
 
 @pytest.mark.parametrize(("robot", "to"), [("cubotino", "superflip"), ("soltvvo", "cube-in-cube")])
-def test_a_robot_s_plan_ends_at_the_goal(robot: str, to: str, rng: np.random.Generator) -> None:
+def test_a_robot_s_plan_ends_at_the_goal(robot, to, rng):
     size = 2 if robot == "soltvvo" else 3
     check_plan(robot, size, to, random_cube(size, rng).facelets())
 
 
 @pytest.mark.parametrize(("robot", "size"), [("soltvvo", 2), ("cubotino", 3), ("crane", 4)])
-def test_a_robot_s_plan_ends_at_a_state_in_the_colours_that_were_given(
-    robot: str, size: int
-) -> None:
+def test_a_robot_s_plan_ends_at_a_state_in_the_colours_that_were_given(robot, size):
     start = StickerCube.solved(size).apply("R U2 F'").letters
     check_plan(robot, size, start.translate(str.maketrans("URFDLB", "RDFLUB")), start)
 
 
-def test_the_goal_of_a_known_cube_is_seen_from_the_side_from_which_that_is_given() -> None:
+def test_the_goal_of_a_known_cube_is_seen_from_the_side_from_which_that_is_given():
     profile = for_cube(load_profile("crane"), 5)
     held = StickerCube.solved(5).apply("x y").letters
     goal = SolvePlanner(profile, build_mechanism(profile)).read_goal("R U F2", held)
     assert goal.cube == StickerCube(held, 5).apply("R U F2")
 
 
-def test_a_2x2x2_is_at_its_goal_whatever_a_look_calls_its_colours(replay: Replay) -> None:
+def test_a_2x2x2_is_at_its_goal_whatever_a_look_calls_its_colours(replay):
     profile = load_profile("soltvvo")
     state = replay(str(StickerCube.solved(2)), "R U2 F' x y", 2)
     goal = SolvePlanner(profile, build_mechanism(profile)).read_goal(state)
@@ -211,7 +205,7 @@ def test_a_2x2x2_is_at_its_goal_whatever_a_look_calls_its_colours(replay: Replay
 @pytest.mark.long
 @pytest.mark.parametrize(("robot", "size"), ROBOTS)
 @pytest.mark.parametrize("seed", range(20))
-def test_twenty_plans_of_every_robot(robot: str, size: int, seed: int) -> None:
+def test_twenty_plans_of_every_robot(robot, size, seed):
     rng = np.random.default_rng(seed)
     start = random_cube(size, rng).facelets()
     check_plan(robot, size, random_moves(size, int(rng.integers(1, 30)), rng), start)

@@ -41,7 +41,7 @@ def load_script(path: Path) -> ModuleType:
     return module
 
 
-def test_folders_form_no_circle_and_each_has_python_names(tmp_path: Path) -> None:
+def test_folders_form_no_circle_and_each_has_python_names(tmp_path):
     check = load_script(ROOT / ".ci/check_folders.py")
     assert check.circle_in(KERNEL) == ""
     bound = {included for folder, included, _ in check.includes(KERNEL) if folder == "bind"}
@@ -64,7 +64,7 @@ def test_folders_form_no_circle_and_each_has_python_names(tmp_path: Path) -> Non
     ]
 
 
-def test_every_function_is_called() -> None:
+def test_every_function_is_called():
     code = "".join(
         file.read_text()
         for folder in ("solver", "vision", "robot")
@@ -75,7 +75,7 @@ def test_every_function_is_called() -> None:
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_algorithm_can_be_loaded_and_is_described(name: str) -> None:
+def test_every_algorithm_can_be_loaded_and_is_described(name):
     algorithm = ALGORITHMS[name]
     assert callable(algorithm.load(timed=bool(algorithm.timed)))
     rows = [line.split("|") for line in (ROOT / "docs/solver.md").read_text().splitlines()]
@@ -96,7 +96,7 @@ def signatures(tree: ast.Module) -> dict[str, list[str]]:
     return found
 
 
-def test_stubs_are_those_of_the_kernel() -> None:
+def test_stubs_are_those_of_the_kernel():
     """The build writes solver/_native.pyi; commit it with the change."""
     stubgen = pytest.importorskip("nanobind.stubgen")
     generator = stubgen.StubGen(_native)
@@ -221,15 +221,13 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
 
 
 @pytest.mark.parametrize(("complaint", "call", "misfits"), REFUSED)
-def test_arrays_of_the_wrong_size_are_refused(
-    complaint: str, call: Callable[..., object], misfits: list[tuple[object, ...]]
-) -> None:
+def test_arrays_of_the_wrong_size_are_refused(complaint, call, misfits):
     for arguments in misfits:
         with pytest.raises(ValueError, match=complaint):
             call(*arguments)
 
 
-def test_arrays_of_the_right_size_are_accepted() -> None:
+def test_arrays_of_the_right_size_are_accepted():
     two_phase(0, 0)
     for far in (0, 1):
         optimal(far, 0)
@@ -239,7 +237,7 @@ def test_arrays_of_the_right_size_are_accepted() -> None:
         block_times(size, states)
 
 
-def test_tables_of_steps_have_as_many_states_as_a_byte_numbers() -> None:
+def test_tables_of_steps_have_as_many_states_as_a_byte_numbers():
     """Nine turns to each of them, and two numbers for none."""
     sizes = {states: _native.pocket_steps_size(states) for states in (-1, 0, 1, 28, 29)}
     of_one = 3 * 3_674_160
@@ -254,7 +252,7 @@ def test_tables_of_steps_have_as_many_states_as_a_byte_numbers() -> None:
 )
 def test_a_search_leaves_one_processor_and_a_robot_s_gives_way(
     monkeypatch, there_are, spare, threads
-) -> None:
+):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(there_are)))
     assert (spare_processors(), search_processors()) == (spare, threads)
     assert load_profile("cubotino").policy.search_threads == threads

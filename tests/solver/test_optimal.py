@@ -171,7 +171,7 @@ ALIKE = {"least": 500, "most": 600, "blocked": 0.0}
     st.integers(1, 2),
     st.lists(st.integers(0, 44), max_size=2),
 )
-def test_nothing_is_faster(seed, states, threads, scramble) -> None:
+def test_nothing_is_faster(seed, states, threads, scramble):
     model = random_model(seed, states, **ALIKE)
     cube = Cube.from_moves(" ".join(moves_of_composites(scramble)))
     found = solve(cube, algorithm="optimal", cost=model, target=60, time_limit=60, threads=threads)
@@ -182,7 +182,7 @@ def test_nothing_is_faster(seed, states, threads, scramble) -> None:
     assert found.cost_us == cheapest_within(model, cube, 2)
 
 
-def test_a_search_out_of_time_returns_its_best_and_a_bound(rng, solves) -> None:
+def test_a_search_out_of_time_returns_its_best_and_a_bound(rng, solves):
     cube = Cube.random(rng)
     found = solve(cube, algorithm="optimal", cost=six_motors(), time_limit=0.4)
     assert solves(cube.facelets(), " ".join(found.moves), 3)
@@ -191,7 +191,7 @@ def test_a_search_out_of_time_returns_its_best_and_a_bound(rng, solves) -> None:
     assert found.cpu_s < 2
 
 
-def test_a_search_in_time_of_a_robot_can_be_cancelled(rng) -> None:
+def test_a_search_in_time_of_a_robot_can_be_cancelled(rng):
     flag = CancelFlag()
     heard: list[str] = []
 

@@ -53,7 +53,7 @@ def scramble(seed: int, count: int = 30) -> str:
         for to in DRAWINGS
     ],
 )
-def test_a_part_is_reached_and_a_drawing_of_it_means_the_same(replay: Replay, to: str) -> None:
+def test_a_part_is_reached_and_a_drawing_of_it_means_the_same(replay, to):
     given = read_state(f"--scramble {scramble(1)}")
     found = solve(given.cube, goal=read_goal(to, given), time_limit=0.5)
     assert fits(replay(given.facelets, " ".join(found.moves), 3), DRAWINGS[to])
@@ -62,7 +62,7 @@ def test_a_part_is_reached_and_a_drawing_of_it_means_the_same(replay: Replay, to
         assert found.optimal and drawn.length == found.length
 
 
-def test_no_two_turns_make_a_cross_that_is_said_to_need_three(replay: Replay) -> None:
+def test_no_two_turns_make_a_cross_that_is_said_to_need_three(replay):
     turns = [face + end for face in "URFDLB" for end in ("", "2", "'")]
     start = replay(Cube.solved().facelets(), "D R F", 3)
     given = read_state(start)
@@ -72,14 +72,14 @@ def test_no_two_turns_make_a_cross_that_is_said_to_need_three(replay: Replay) ->
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_metric_counts_its_own_turns(metric: str) -> None:
+def test_every_metric_counts_its_own_turns(metric):
     given = read_state("--scramble R L U2 D2 F")
     found = solve(given.cube, metric=metric, goal=read_goal("cross F", given))
     wanted = {"htm": 4, "qtm": 6, "axial": 2, "axial-qtm": 3}
     assert (found.length, found.optimal) == (wanted[metric], True)
 
 
-def test_orientation_alone_is_all_orientations() -> None:
+def test_orientation_alone_is_all_orientations():
     given = read_state(f"--scramble {scramble(3)}")
     for to, columns in (("oriented", slice(0, 20)), ("eo", slice(8, 20))):
         found = solve(given.cube, goal=read_goal(to, given))
@@ -90,7 +90,7 @@ def test_orientation_alone_is_all_orientations() -> None:
     assert set(seen[:9]) == {"U", "D"} and set(seen[27:36]) == {"U", "D"} and found.optimal
 
 
-def test_a_part_is_seen_as_the_cube_is_held_and_by_its_colours(replay: Replay) -> None:
+def test_a_part_is_seen_as_the_cube_is_held_and_by_its_colours(replay):
     held = replay(Cube.solved().facelets(), f"{scramble(4)} x y", 3)
     colours = held.translate(str.maketrans("URFDLB", "WRGYOB"))
     given = read_state(colours)
@@ -104,7 +104,7 @@ def test_a_part_is_seen_as_the_cube_is_held_and_by_its_colours(replay: Replay) -
 
 
 @pytest.mark.parametrize("robot", ["cubotino", "six-motor"])
-def test_a_robot_s_plan_reaches_a_part(robot: str) -> None:
+def test_a_robot_s_plan_reaches_a_part(robot):
     mechanism = build_mechanism(load_profile(robot))
     given = read_state(f"--scramble {scramble(5)}")
     for to in ("cross", "layer"):
@@ -127,7 +127,7 @@ def test_a_robot_s_plan_reaches_a_part(robot: str) -> None:
         ("UUUUUUUUU RFRRRRRRR FRFFFFFFF DDDDDDDDD LLLLLLLLL BBBBBBB.B", "in these places"),
     ],
 )
-def test_what_no_cube_can_show_is_refused(to: str, words: str) -> None:
+def test_what_no_cube_can_show_is_refused(to, words):
     given = read_state("--scramble R")
     with pytest.raises(CubistError, match=words):
         read_goal(to, given)

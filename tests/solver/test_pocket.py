@@ -4,8 +4,6 @@ The fastest solutions on made-up mechanisms are compared with every sequence of 
 of a table of steps with Soltvvo's rules tried out sticker by sticker.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -224,14 +224,14 @@ def after(essay: ModuleType) -> dict[str, StickerCube]:
     return dict(essay.cubes())
 
 
-def test_phases_turns_and_picture_are_up_to_date(essay: ModuleType) -> None:
+def test_phases_turns_and_picture_are_up_to_date(essay):
     assert [name for name, _ in essay.example()] == ["scramble", *phased.SIZES[5].names]
     for name, moves in essay.example():
         assert f"| {name} | {len(moves)} | `" in essay.PAGE.read_text()
     assert essay.PICTURE.read_text() == essay.draw(), "run `make picture`"
 
 
-def test_each_phase_turns_as_its_group_allows(essay: ModuleType) -> None:
+def test_each_phase_turns_as_its_group_allows(essay):
     phases = dict(essay.example())
 
     def quarters(name: str, *, wide: bool) -> set[str]:
@@ -247,9 +247,7 @@ def test_each_phase_turns_as_its_group_allows(essay: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("seed", [None, 1])
-def test_phases_of_the_example_and_of_any_cube_reach_their_groups(
-    essay: ModuleType, after: dict[str, StickerCube], seed: int | None
-) -> None:
+def test_phases_of_the_example_and_of_any_cube_reach_their_groups(essay, after, seed):
     cubes = list(after.values())
     if seed is not None:
         cube = random_cube(5, np.random.default_rng(seed))
@@ -289,7 +287,7 @@ def test_a_cube_a_few_turns_from_solved_is_solved_by_as_few(size, rng, solves, m
 
 
 @pytest.mark.parametrize(("size", "turns"), [(4, 6), (5, 7), (8, 9), (12, 9), (20, 3), (40, 10)])
-def test_a_shortest_solution_of_several_block_turns_is_proven(size, turns, rng, solves) -> None:
+def test_a_shortest_solution_of_several_block_turns_is_proven(size, turns, rng, solves):
     scramble = [
         f"{rng.integers(1, size // 2 + 1)}{face}w"
         for face in rng.permutation([*"URFDLB", *"URFDLB"])[:turns]
@@ -300,7 +298,7 @@ def test_a_shortest_solution_of_several_block_turns_is_proven(size, turns, rng, 
     assert solution.lower_bound == solution.length <= turns
 
 
-def test_no_shorter_sequence_solves_what_is_said_to_need_three_block_turns(solves) -> None:
+def test_no_shorter_sequence_solves_what_is_said_to_need_three_block_turns(solves):
     """Tries all pairs, but for opposite blocks, which do the same after a rotation of the cube."""
     cube = StickerCube.solved(8).apply("3Rw 2Uw' 4Fw2")
     blocks = [f"{n}{face}w{end}" for n in range(1, 8) for face in "URF" for end in ("", "2", "'")]
@@ -395,11 +393,11 @@ def costs_found(goal: Goal, now_s: float = 0.0, **asked: Any) -> list[int]:
     """Return the costs of the solutions, in the order in which they are found."""
     wanted = request(**({"time_limit": 1000.0} | asked))
     clock: Any = SimpleNamespace(cpu_s=lambda: now_s)
-    found = solve_reductions(wanted, goal, iter(goal.reductions), clock)  # type: ignore[arg-type]
+    found = solve_reductions(wanted, goal, iter(goal.reductions), clock)
     return [cost for _, cost in found]
 
 
-def test_every_round_is_four_times_as_long_for_a_quarter_of_the_reductions() -> None:
+def test_every_round_is_four_times_as_long_for_a_quarter_of_the_reductions():
     goal = Goal(*range(100, 140))
     found = costs_found(goal)
     seconds = [look[1] for look in goal.looks]
@@ -409,7 +407,7 @@ def test_every_round_is_four_times_as_long_for_a_quarter_of_the_reductions() -> 
     assert [look[3] for look in goal.looks] == [None] + [102] * 53
 
 
-def test_reductions_without_a_solution_get_longer_looks() -> None:
+def test_reductions_without_a_solution_get_longer_looks():
     goal = Goal(*[None] * 8)
     assert costs_found(goal) == []
     assert [look[1] for look in goal.looks] == [0.01] * 8 + [0.04] * 2 + [0.16, 0.64, 2.56]
@@ -417,21 +415,21 @@ def test_reductions_without_a_solution_get_longer_looks() -> None:
 
 
 @pytest.mark.parametrize(("threads", "each"), [(1, 1), (2, 1), (5, 2), (8, 4)])
-def test_threads_are_shared_among_few_reductions(threads: int, each: int) -> None:
+def test_threads_are_shared_among_few_reductions(threads, each):
     goal = Goal(5, 6)
     assert costs_found(goal, threads=threads)[:2] == [5, 6]
     assert {look[2] for look in goal.looks if look[1] == 0.01} == {each}
     assert {look[2] for look in goal.looks if look[1] > 0.01} == {threads}
 
 
-def test_further_reductions_are_taken_while_there_is_time() -> None:
+def test_further_reductions_are_taken_while_there_is_time():
     found = costs_found(Goal(*range(10)), time_limit=0.1)
     # Three at a time: 0.4 * 0.1 / 0.013.
     assert found == [0, 1, 2, 0, 0, 0, 0, 3, 4, 5, 3, 3, 3, 3, 6, 7, 8, 6, 6, 6, 6, 9, 9, 9]
     assert costs_found(Goal(*range(10)), 0.2, time_limit=0.1) == [0], "there is always one"
 
 
-def test_the_fastest_end_costs_less_than_the_limit() -> None:
+def test_the_fastest_end_costs_less_than_the_limit():
     """On a robot on which every turn before the 3x3x3 takes 10 us."""
     reduction = Reduction((parse_moves("R U"),), Cube.from_moves("U D2"))
     costs: Any = SimpleNamespace(after=lambda moves: (10 * len(tuple(moves)), six_motors()))

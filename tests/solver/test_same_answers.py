@@ -307,7 +307,7 @@ def answers() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_answers_equal_the_stored_ones(case: str, answers: dict[str, object]) -> None:
+def test_answers_equal_the_stored_ones(case, answers):
     assert as_stored(CASES[case]()) == answers[case]
 
 
@@ -318,9 +318,7 @@ def test_answers_equal_the_stored_ones(case: str, answers: dict[str, object]) ->
         for made in product(MAKERS, (1, 2, 3))
     ],
 )
-def test_a_table_has_the_same_bytes_with_any_number_of_threads(
-    case: str, threads: int, answers: dict[str, object]
-) -> None:
+def test_a_table_has_the_same_bytes_with_any_number_of_threads(case, threads, answers):
     assert as_stored(MAKERS[case](threads=threads)) == answers[case]
 
 
@@ -328,7 +326,7 @@ def test_a_table_has_the_same_bytes_with_any_number_of_threads(
 
 
 @pytest.mark.parametrize("size", [4, 5, 7])
-def test_exchanges_report_progress_and_end_when_told(size: int) -> None:
+def test_exchanges_report_progress_and_end_when_told(size):
     def finish(most: int) -> tuple[list[float], object]:
         heard: list[float] = []
 
@@ -347,7 +345,7 @@ def test_exchanges_report_progress_and_end_when_told(size: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("enough", [0.0, 0.3])
-def test_the_making_ends_on_request(threads: int, enough: float) -> None:
+def test_the_making_ends_on_request(threads, enough):
     heard: list[float] = []
 
     def hear(done: float) -> bool:

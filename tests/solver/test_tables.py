@@ -64,7 +64,7 @@ def load(make: tables.Make, version: int = 1) -> Bytes:
     return tables.load("pattern", version, SIZE, make)
 
 
-def test_made_once_then_mapped_and_replaced_by_a_newer_version(directory: Path) -> None:
+def test_made_once_then_mapped_and_replaced_by_a_newer_version(directory):
     """Older files of the same table go, those of others stay."""
     others = {
         "pattern-of-another-kind.v1.table",
@@ -86,7 +86,7 @@ def test_made_once_then_mapped_and_replaced_by_a_newer_version(directory: Path) 
         assert {path.name for path in directory.iterdir()} == kept
 
 
-def test_released_pages_are_read_again(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_released_pages_are_read_again(directory, monkeypatch):
     """Pages of tables without a file are kept: they would be lost."""
     size = 12 << 20
     table = tables.load("large", 1, size, Maker())
@@ -119,9 +119,7 @@ DAMAGES: list[Callable[[bytearray], object]] = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_made_again(
-    directory: Path, damage: Callable[[bytearray], object], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_file_is_made_again(directory, damage, caplog):
     make = Maker()
     load(make)
     path = directory / "pattern.v1.table"
@@ -135,7 +133,7 @@ def test_a_damaged_file_is_made_again(
     assert "making it again" in caplog.text
 
 
-def test_a_copy_in_huge_pages_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_in_huge_pages_is_the_same(monkeypatch):
     table = expected()
     table.flags.writeable = False
     copy = tables.copy_to_huge_pages(table)
@@ -178,13 +176,8 @@ def remove_home(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_table_that_cannot_be_stored_stays_in_memory(
-    prevent: Callable[[Path, pytest.MonkeyPatch], None],
-    warning: str,
-    directory: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    prevent, warning, directory, tmp_path, monkeypatch, caplog
+):
     prevent(tmp_path, monkeypatch)
     with caplog.at_level(logging.WARNING):
         assert np.array_equal(load(Maker()), expected())
@@ -193,7 +186,7 @@ def test_a_table_that_cannot_be_stored_stays_in_memory(
     assert not list(directory.glob("*.tmp"))
 
 
-def test_an_interrupt_while_tables_are_made_leaves_no_file(directory: Path) -> None:
+def test_an_interrupt_while_tables_are_made_leaves_no_file(directory):
     """Ctrl-C as soon as the file is begun; nothing of it may be taken for a table later on."""
     command = [sys.executable, "-m", "robot.cli.main", "solve", "--scramble", "R U F"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -219,7 +212,7 @@ assert (tables.load("pattern", 1, 20_000_000, make) == 7).all()
 """
 
 
-def test_processes_that_need_it_at_once_make_it_once(directory: Path) -> None:
+def test_processes_that_need_it_at_once_make_it_once(directory):
     command = [sys.executable, "-c", MAKING + LOADING]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     outputs = [process.communicate()[0] for process in running]
@@ -251,9 +244,7 @@ print(int(table[-1]), *heard)
     ("mode", "code", "out"),
     [("at once", 3, ""), ("in order", 0, "0 asked to end"), ("another", -signal.SIGBUS, "")],
 )
-def test_a_table_that_is_cut_short_in_use_is_named(
-    directory: Path, tmp_path: Path, mode: str, code: int, out: str
-) -> None:
+def test_a_table_that_is_cut_short_in_use_is_named(directory, tmp_path, mode, code, out):
     file = tmp_path / "other" if mode == "another" else directory / "pattern.v1.table"
     done = subprocess.run(
         [sys.executable, "-c", MAKING + READING, str(file), mode],
@@ -277,7 +268,7 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is loaded; makers of the kernel fill nothing but report four steps."""
 
     def make(*arguments: object) -> bool:
-        report: Report = arguments[-1]  # type: ignore[assignment]
+        report: Report = arguments[-1]
         return all(map(report, (0.0, 0.25, 0.5, 1.0)))
 
     for name in ("make_phase1", "make_phase2", "make_optimal", "make_pocket_steps"):
@@ -317,7 +308,7 @@ IN_MEMORY = {"the four tables of", "the distances of all 2x2x2"}
 
 @pytest.mark.usefixtures("new_process")
 @pytest.mark.parametrize("what", LOADERS)
-def test_tables_place_and_share_are_reported_once(what: str, directory: Path) -> None:
+def test_tables_place_and_share_are_reported_once(what, directory):
     """And a cancelled request ends the making and leaves no file."""
     flag = CancelFlag()
     flag.set()
@@ -337,7 +328,7 @@ def test_tables_place_and_share_are_reported_once(what: str, directory: Path) ->
     assert any(0.0 < one < 1.0 for one in done)
 
 
-def test_the_remaining_time_is_estimated() -> None:
+def test_the_remaining_time_is_estimated():
     heard: list[Progress] = []
     now = [100.0]
     making = Making("it", Request(progress=heard.append), (3.0, 1.0), clock=lambda: now[0])
@@ -351,9 +342,7 @@ def test_the_remaining_time_is_estimated() -> None:
 
 
 @pytest.mark.parametrize("reported", [(), (0.0, 0.5)], ids=["not begun", "half"])
-def test_two_threads_make_a_table_once_and_both_hear_of_it(
-    reported: tuple[float, ...], directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_threads_make_a_table_once_and_both_hear_of_it(reported, directory, monkeypatch):
     makes: list[str] = []
     begun, waiting = threading.Event(), threading.Event()
     heard: list[Progress] = []
@@ -386,7 +375,7 @@ def test_two_threads_make_a_table_once_and_both_hear_of_it(
     assert [one.done for one in heard[:1] + heard[-1:]] == ([0.5, 1.0] if reported else [])
 
 
-def test_waiting_for_another_process_is_reported_and_can_be_stopped(directory: Path) -> None:
+def test_waiting_for_another_process_is_reported_and_can_be_stopped(directory):
     flag = CancelFlag()
     heard: list[Progress] = []
 
@@ -413,7 +402,7 @@ PATHS = TEXTS | TEXTS.map("/".__add__)
 
 
 @given(PATHS, PATHS)
-def test_the_environment_counts_if_it_names_a_folder(home: str, cache: str) -> None:
+def test_the_environment_counts_if_it_names_a_folder(home, cache):
     """And nothing is ever written where a command is run."""
     environ = {"HOME": home, "XDG_CACHE_HOME": cache}
     found = user_directory("XDG_CACHE_HOME", ".cache", "CUBIST_CACHE_DIR", environ)
@@ -421,7 +410,7 @@ def test_the_environment_counts_if_it_names_a_folder(home: str, cache: str) -> N
     assert found == (Path(cache) if cache.startswith("/") else expected_home / ".cache")
 
 
-def test_tables_records_and_sockets_follow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_tables_records_and_sockets_follow(monkeypatch, tmp_path):
     for variable in ("CUBIST_CACHE_DIR", "CACHE_DIRECTORY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(paths, "SYSTEM_STATE", tmp_path / "none")

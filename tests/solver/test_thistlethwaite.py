@@ -69,6 +69,6 @@ def test_the_tables_are_exact_next_to_the_goal(rng):
         ("F", [1, 0, 0, 0]),
     ],
 )
-def test_each_group_is_left_by_the_turns_it_lacks(moves: str, left: list[int]) -> None:
+def test_each_group_is_left_by_the_turns_it_lacks(moves, left):
     """Distances to the next group are exact up to the first phase that is not done."""
     assert kernel().distances(Cube.from_moves(moves).states) == left

@@ -32,7 +32,7 @@ LONG = 100.0
 
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(FACE_TURNS), max_size=30), st.sampled_from(METRICS))
-def test_scrambles_are_solved_no_longer_than_they_are(replay, solves, scramble, metric) -> None:
+def test_scrambles_are_solved_no_longer_than_they_are(replay, solves, scramble, metric):
     stickers = replay(Cube.solved().facelets(), " ".join(map(str, scramble)), 3)
     solution = solve(Cube.from_facelets(stickers), metric=metric, time_limit=0.02)
     assert solution.state == stickers
@@ -56,7 +56,7 @@ MOST_NODES = 700_000
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_cube_has_an_answer_however_short_the_time(metric, solves, rng) -> None:
+def test_every_cube_has_an_answer_however_short_the_time(metric, solves, rng):
     for cube in (*(Cube.from_moves(moves) for moves in HARD), Cube.random(rng)):
         solution = solve(cube, metric=metric, time_limit=0.0)
         assert solves(cube.facelets(), " ".join(solution.moves), 3)
@@ -65,7 +65,7 @@ def test_every_cube_has_an_answer_however_short_the_time(metric, solves, rng) ->
         assert solves(cube.facelets(), " ".join(on_robot.moves), 3)
 
 
-def test_a_robot_that_cannot_solve_the_cube_ends_the_search() -> None:
+def test_a_robot_that_cannot_solve_the_cube_ends_the_search():
     helpless = random_model(1, 1)
     helpless.first[:] = helpless.turns.next[:] = NEVER
     with pytest.raises(SearchError, match="cannot solve"):
@@ -73,7 +73,7 @@ def test_a_robot_that_cannot_solve_the_cube_ends_the_search() -> None:
 
 
 @pytest.mark.parametrize("moves", ["F2 B", "R L2", "U2 D2 F2 B2 L2 R2", "R2 F2 U2 R2 U2 F2 D2 L2"])
-def test_short_cubes_are_solved_with_proof(moves) -> None:
+def test_short_cubes_are_solved_with_proof(moves):
     cube = Cube.from_moves(moves)
     found = solve(cube)
     assert found.optimal and found.lower_bound == found.length
@@ -81,7 +81,7 @@ def test_short_cubes_are_solved_with_proof(moves) -> None:
     assert found.length == solve(cube, algorithm="optimal", time_limit=LONG).length
 
 
-def test_several_distinct_solutions(solves, rng) -> None:
+def test_several_distinct_solutions(solves, rng):
     cube = Cube.random(rng)
     found = solve_many(cube, Request(solutions=5, time_limit=0.05))
     assert len({solution.moves for solution in found}) == 5
@@ -89,7 +89,7 @@ def test_several_distinct_solutions(solves, rng) -> None:
     assert all(solves(cube.facelets(), " ".join(solution.moves), 3) for solution in found)
 
 
-def test_on_better_hears_every_improvement_and_may_end_the_search(rng) -> None:
+def test_on_better_hears_every_improvement_and_may_end_the_search(rng):
     heard: list[Solution] = []
     best = solve(Cube.random(rng), time_limit=0.1, on_better=heard.append)
     lengths = [solution.length for solution in heard]
@@ -103,7 +103,7 @@ def test_on_better_hears_every_improvement_and_may_end_the_search(rng) -> None:
         solve(Cube.random(rng), time_limit=LONG, on_better=fail)
 
 
-def test_cancel_from_another_thread(rng) -> None:
+def test_cancel_from_another_thread(rng):
     cancel, better = CancelFlag(), threading.Event()
     stopper = threading.Thread(target=lambda: better.wait(60) and cancel.set())
     stopper.start()
@@ -113,7 +113,7 @@ def test_cancel_from_another_thread(rng) -> None:
     assert found.length > 0
 
 
-def test_the_deadline_is_processor_time_unless_there_is_none(rng) -> None:
+def test_the_deadline_is_processor_time_unless_there_is_none(rng):
     assert solve(Cube.random(rng), time_limit=0.1).cpu_s <= 1.1 * 0.1
     begun = time.monotonic()
 
@@ -126,7 +126,7 @@ def test_the_deadline_is_processor_time_unless_there_is_none(rng) -> None:
     assert not solve(Cube.random(rng), target=22, time_limit=LONG).cut_by_clock
 
 
-def test_a_failed_search_reports_whether_the_clock_cut_it(rng, monkeypatch) -> None:
+def test_a_failed_search_reports_whether_the_clock_cut_it(rng, monkeypatch):
     cancel = CancelFlag()
     cancel.set()
     with pytest.raises(SearchError) as ended:
@@ -139,7 +139,7 @@ def test_a_failed_search_reports_whether_the_clock_cut_it(rng, monkeypatch) -> N
     assert ended.value.cut_by_clock
 
 
-def test_refused_requests_name_alternatives() -> None:
+def test_refused_requests_name_alternatives():
     with pytest.raises(InvalidRequest, match="two-phase"):
         solve(Cube.solved(), algorithm="three-phase")
     with pytest.raises(InvalidRequest, match="htm, qtm"):
@@ -167,7 +167,7 @@ def phase1_key(cube: Cube) -> bytes:
 @pytest.mark.parametrize(
     ("metric", "depth"), [("htm", 3), ("qtm", 4), ("axial", 2), ("axial-qtm", 3)]
 )
-def test_phase1_distances_are_exact_near_the_goal(metric, depth) -> None:
+def test_phase1_distances_are_exact_near_the_goal(metric, depth):
     """Breadth-first over cosets, by the Python cube alone."""
     kernel = two_phase.kernel(metric)
     lengths = zip(COMPOSITE_CUBES, composite_lengths(metric), strict=True)
@@ -183,7 +183,7 @@ def test_phase1_distances_are_exact_near_the_goal(metric, depth) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_phase2_bounds_hold(metric, rng) -> None:
+def test_phase2_bounds_hold(metric, rng):
     kernel, lengths = two_phase.kernel(metric), composite_lengths(metric)
     goal = phase1_key(Cube.solved())
     allowed = [n for n, cube in enumerate(COMPOSITE_CUBES) if phase1_key(cube) == goal]
@@ -202,7 +202,7 @@ def test_phase2_bounds_hold(metric, rng) -> None:
 @pytest.mark.parametrize(
     ("metric", "most"), [("htm", 64e6), ("qtm", 64e6), ("axial", 128e6), ("axial-qtm", 128e6)]
 )
-def test_tables_fit_a_small_computer(metric, most) -> None:
+def test_tables_fit_a_small_computer(metric, most):
     assert _native.phase1_size(metric) + _native.phase2_size(metric) <= most
 
 
@@ -210,7 +210,7 @@ def test_tables_fit_a_small_computer(metric, most) -> None:
 
 
 @pytest.mark.parametrize(("states", "threads"), [(1, 1), (7, 3), (24, 1)])
-def test_the_cost_is_that_of_the_moves(states, threads, rng, solves) -> None:
+def test_the_cost_is_that_of_the_moves(states, threads, rng, solves):
     model = random_model(states, states)
     for cube in (Cube.solved(), Cube.random(rng)):
         solution = solve(cube, cost=model, threads=threads, time_limit=0.1)
@@ -222,7 +222,7 @@ def test_the_cost_is_that_of_the_moves(states, threads, rng, solves) -> None:
 
 @settings(max_examples=8)
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 44), min_size=1, max_size=2))
-def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble) -> None:
+def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble):
     model = random_model(seed, 3)
     cube = Cube.from_moves(" ".join(moves_of(scramble)))
     best = cheapest_within(model, cube, 2)
@@ -230,7 +230,7 @@ def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble) -> N
 
 
 @pytest.mark.parametrize("name", ["cubotino", "two-arm", "four-arm"])
-def test_a_proof_in_a_robots_time_is_that_of_the_optimal_search(name) -> None:
+def test_a_proof_in_a_robots_time_is_that_of_the_optimal_search(name):
     model = cost_model_of(name)
     # L, then R2 beside it: the border between the phases lies within turns on one axis.
     for moves in ("R U", "U2 D' R2 L'", "F2 B' R2 L'"):
@@ -242,7 +242,7 @@ def test_a_proof_in_a_robots_time_is_that_of_the_optimal_search(name) -> None:
         assert found.cost_us == fastest.cost_us == found.extra["lower_bound_us"]
 
 
-def test_a_search_without_proof_takes_all_its_time(rng) -> None:
+def test_a_search_without_proof_takes_all_its_time(rng):
     found = solve(Cube.random(rng), cost=six_motors(), time_limit=0.5)
     assert found.extra["exhausted"] != "proven"
     assert found.cut_by_clock or found.cpu_s >= 0.45
@@ -257,7 +257,7 @@ def cost_model_of(robot: str) -> CostModel:
 @pytest.mark.long
 @pytest.mark.parametrize("robot", [f"reference/{name}" for name in "abcd"])
 @pytest.mark.parametrize("seed", range(100))
-def test_no_search_for_a_robot_ends_early_without_proof(solves, robot, seed) -> None:
+def test_no_search_for_a_robot_ends_early_without_proof(solves, robot, seed):
     cube = Cube.random(np.random.default_rng(seed))
     found = solve(cube, cost=cost_model_of(robot), time_limit=1.0)
     assert solves(cube.facelets(), " ".join(found.moves), 3)
@@ -268,7 +268,7 @@ def test_no_search_for_a_robot_ends_early_without_proof(solves, robot, seed) -> 
     ("half_turn_us", "join", "metric"),
     [(1000, sum, "htm"), (1100, max, "axial"), (1600, sum, "qtm"), (1600, max, "axial-qtm")],
 )
-def test_the_metric_that_follows_the_times_guides_the_search(half_turn_us, join, metric) -> None:
+def test_the_metric_that_follows_the_times_guides_the_search(half_turn_us, join, metric):
     robot = random_model(1, 1, blocked=0)
     for c in range(COMPOSITES):
         turns = [half_turn_us if q == 2 else 1000 * (q > 0) for q in composite_of(c)[1:]]
@@ -277,14 +277,14 @@ def test_the_metric_that_follows_the_times_guides_the_search(half_turn_us, join,
     assert two_phase.ready_for(robot.turns).metric == metric
 
 
-def test_a_half_turn_is_weighed_in_quarter_turns() -> None:
+def test_a_half_turn_is_weighed_in_quarter_turns():
     motors = six_motors().turns
     assert motors.half_turn_weight() == pytest.approx(1.6)
     helpless = replace(motors, next=np.full_like(motors.next, NEVER))
     assert helpless.half_turn_weight() == 1.0
 
 
-def test_every_start_is_searched_with_tables_prepared_once(rng) -> None:
+def test_every_start_is_searched_with_tables_prepared_once(rng):
     cube, turns = Cube.random(rng), random_model(4, 6).turns
     two_phase.ready_for.cache_clear()
     for seed in range(6):
@@ -295,7 +295,7 @@ def test_every_start_is_searched_with_tables_prepared_once(rng) -> None:
 
 
 @pytest.mark.parametrize("metric", ["htm", "axial"])
-def test_no_start_is_faster_than_the_bound_of_all(metric) -> None:
+def test_no_start_is_faster_than_the_bound_of_all(metric):
     model = random_model(4, 6)
     turns = _native.TurnCosts(model.turns.next, model.turns.final)
     robot = _native.RobotTimes(turns, metric)

@@ -140,13 +140,13 @@ def placeholders(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_a_catalogue_has_every_text_and_no_other(language: str) -> None:
+def test_a_catalogue_has_every_text_and_no_other(language):
     texts = catalogue(language).texts
     assert {section: set(of_it) for section, of_it in texts.items()} == wanted()
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_translations_keep_placeholders_and_what_is_typed(language: str) -> None:
+def test_translations_keep_placeholders_and_what_is_typed(language):
     for section, texts in catalogue(language).texts.items():
         for english, translation in texts.items():
             where = f"{language}.toml [{section}] {english!r}"
@@ -157,12 +157,12 @@ def test_translations_keep_placeholders_and_what_is_typed(language: str) -> None
                 assert part in translation, f"{where}: {part} is typed or a key"
 
 
-def test_every_state_and_kind_of_job_has_a_name() -> None:
+def test_every_state_and_kind_of_job_has_a_name():
     assert set(STATES) == set(RobotState)
     assert {kind.capitalize() for kind in get_args(JobKind)} <= texts_of_the_page()
 
 
-def test_the_page_offers_the_languages_that_there_are() -> None:
+def test_the_page_offers_the_languages_that_there_are():
     source = STATIC.joinpath("language.js").read_text(encoding="utf-8")
     listed = re.search(r"SPOKEN = \[(.*)\]", source)
     assert listed and re.findall(r'"(\w+)"', listed[1]) == list(LANGUAGES)
@@ -171,7 +171,7 @@ def test_the_page_offers_the_languages_that_there_are() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_fault_is_told(language: str) -> None:
+def test_every_fault_is_told(language):
     said = catalogue(language)
     for code, row in FAULTS.items():
         fault = FaultRecord.of(RobotError(code, detail="lid")).model_dump()
@@ -200,16 +200,14 @@ SLIPPED = "der Würfel hat sich nicht bewegt, wie er sollte"
         ("of-tomorrow", {"cause": "something new"}, "something new"),
     ],
 )
-def test_particulars_and_names_that_an_owner_gave_stay_as_they_are(
-    code: str, known: dict[str, str], cause: str
-) -> None:
+def test_particulars_and_names_that_an_owner_gave_stay_as_they_are(code, known, cause):
     """Records of older versions have no detail, those of newer ones unknown codes."""
     fault = {"code": code, "remedy": "hold it"} | known
     assert cause in catalogue("de").cause(fault)
     assert catalogue("de").remedy(fault) == "hold it"
 
 
-def test_steps_are_told() -> None:
+def test_steps_are_told():
     step = JobStep.of("look", faces="U, F", seen=2, count=6)
     assert step == "looking at U, F (2 of 6)"
     told = {"step": step, **coded(step)}
@@ -221,7 +219,7 @@ def test_steps_are_told() -> None:
     assert catalogue("it").step(told) == "ripristino: il cubo non si è mosso come doveva"
 
 
-def test_why_a_run_ended_is_told() -> None:
+def test_why_a_run_ended_is_told():
     row = OUTCOMES[next(outcome for outcome in OUTCOMES if outcome == "stopped")]
     spanish = catalogue("es")
     assert spanish.reason({"reason": row.about, "faults": []}) == "detenido por una persona"
@@ -230,7 +228,7 @@ def test_why_a_run_ended_is_told() -> None:
     assert told == "no se ve ningún cubo: es lo que muestra la cámara"
 
 
-def test_why_a_cube_is_not_read_is_told_with_its_place() -> None:
+def test_why_a_cube_is_not_read_is_told_with_its_place():
     shining = Reason.of("seen-reflection-at", rows="1", columns="2-3")
     fault = FaultRecord.of(ScanError(Reason.name_pictures("F", shining), "F", "reflection"))
     told = catalogue("de").cause(fault.model_dump())
@@ -246,12 +244,12 @@ def test_why_a_cube_is_not_read_is_told_with_its_place() -> None:
     ("setting", "language"),
     [("de", "de"), ("de_AT.UTF-8", "de"), ("JA", "ja"), ("pt-BR", "en"), ("", "en"), ("C", "en")],
 )
-def test_the_environment_chooses(setting: str, language: str) -> None:
+def test_the_environment_chooses(setting, language):
     assert chosen_catalogue({"CUBIST_LANGUAGE": setting}).language == language
     assert chosen_catalogue({}).language == ENGLISH
 
 
-def test_every_refusal_and_recovery_of_the_daemon_has_a_code() -> None:
+def test_every_refusal_and_recovery_of_the_daemon_has_a_code():
     """What is raised or noted as plain text would stay English for ever."""
     for room in ("daemon", "machine", "calibration"):
         for file in (ROBOT / room).rglob("*.py"):
@@ -260,7 +258,7 @@ def test_every_refusal_and_recovery_of_the_daemon_has_a_code() -> None:
             assert re.findall(plain, source) == [], file
 
 
-def test_every_code_is_used() -> None:
+def test_every_code_is_used():
     """And every code that is used is in the table."""
     used: set[str] = set()
     for room in ("api", "calibration", "cli", "computer", "daemon", "link", "machine", "panel"):
@@ -280,7 +278,7 @@ def test_every_code_is_used() -> None:
     assert used | {"paused-once", "underrun-once", "late-once"} == set(NOTES)
 
 
-def test_every_finding_of_the_check_up_has_a_code() -> None:
+def test_every_finding_of_the_check_up_has_a_code():
     """Each subject has a name on the page, and no finding is plain text."""
     page = STATIC.joinpath("owner.js").read_text(encoding="utf-8")
     subjects = set(re.findall(r"(\w+): ", page.partition("SUBJECTS = {")[2].partition("}")[0]))
@@ -295,7 +293,7 @@ def test_every_finding_of_the_check_up_has_a_code() -> None:
     assert about == subjects
 
 
-def test_every_warning_has_a_code() -> None:
+def test_every_warning_has_a_code():
     once = LinkRecord(sent=100, damaged=9, lost_bytes=9, held=1, underruns=1, late=1)
     often = LinkRecord(sent=100, damaged=9, lost_bytes=9, held=2, underruns=2, late=2)
     for link in (once, often):
@@ -309,7 +307,7 @@ def test_every_warning_has_a_code() -> None:
     assert catalogue("de").note("something new", []) == "something new"
 
 
-def test_every_stage_has_a_name() -> None:
+def test_every_stage_has_a_name():
     timed: set[str] = set()
     for file in files("robot.daemon").iterdir():
         if file.name.endswith(".py"):
@@ -318,7 +316,7 @@ def test_every_stage_has_a_name() -> None:
     assert timed <= set(STAGES)
 
 
-def test_why_the_daemon_refuses_is_told() -> None:
+def test_why_the_daemon_refuses_is_told():
     german = catalogue("de")
     note = Note.of("busy", state="turning", run=12)
     answer = {"reason_code": note.code, "reason_parameters": note.parameters}

@@ -14,7 +14,7 @@ import pytest
 from robot.cli.main import cubist
 from robot.planner import build_mechanism
 from robot.settings import RobotProfile, list_profiles, load_profile
-from robot.text.faults import FAULTS, FaultRow, outcome_of
+from robot.text.faults import FAULTS, outcome_of
 from robot.text.languages import LANGUAGES, catalogue
 from robot.text.operations import ROTATIONS, TURNS
 from robot.text.outcomes import OUTCOMES, Outcome, worst
@@ -27,7 +27,7 @@ RAISED = re.compile(r"\b(?:RobotError|LinkError)\(\s*(?:\"([\w-]+)\"|([A-Z_]+)\b
 CONSTANT = re.compile(r"^([A-Z_]+) = \"([\w-]+)\"", re.MULTILINE)
 
 
-def test_every_code_has_its_row() -> None:
+def test_every_code_has_its_row():
     """Codes of errors are texts, or constants of the same file."""
     raised = set()
     for path in ROBOT.rglob("*.py"):
@@ -38,7 +38,7 @@ def test_every_code_has_its_row() -> None:
     assert raised - set(FAULTS) == set()
 
 
-def test_outcomes_have_their_exit_codes_as_documented() -> None:
+def test_outcomes_have_their_exit_codes_as_documented():
     text = (ROBOT.parent / "docs" / "daemon.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.*`) \| (\d) \|", text, flags=re.MULTILINE)
     documented = {name: int(code) for names, code in rows for name in re.findall("`(.+?)`", names)}
@@ -51,12 +51,12 @@ def test_outcomes_have_their_exit_codes_as_documented() -> None:
     ("codes", "expected"),
     [([], 0), ([0, 0], 0), ([0, 1], 1), ([1, 4, 0], 4), ([4, 2, 1], 2), ([3, 4, 2, 1, 0], 3)],
 )
-def test_of_several_results_the_worst_counts(codes: list[int], expected: int) -> None:
+def test_of_several_results_the_worst_counts(codes, expected):
     assert worst(map(ExitCode, codes)) == expected
 
 
 @pytest.mark.parametrize("row", FAULTS.values(), ids=FAULTS)
-def test_remedies_name_only_what_there_is(row: FaultRow) -> None:
+def test_remedies_name_only_what_there_is(row):
     """Commands that can be typed, keys that a profile may have, and no message of the wire."""
     for words in re.findall(r"\bcubist ((?:[a-z]+ ?)+)", row.remedy):
         command: click.Command | None = cubist
@@ -98,20 +98,20 @@ def goes_as_told(words: str, moves: str) -> bool:
 
 
 @pytest.mark.parametrize("site", TURNS)
-def test_a_layer_goes_where_the_words_say(site: str) -> None:
+def test_a_layer_goes_where_the_words_say(site):
     for quarters, words in TURNS[site].items():
         assert goes_as_told(words, f"{site}{SUFFIXES[quarters]}"), words
 
 
 @pytest.mark.parametrize("axis", ["x", "y"])
-def test_the_cube_goes_where_the_words_say(axis: str) -> None:
+def test_the_cube_goes_where_the_words_say(axis):
     for quarters, words in ROTATIONS[axis].items():
         if "twice" not in words:
             assert goes_as_told(words, f"{axis}{SUFFIXES[quarters]}"), words
     assert "R" in ROTATIONS["z"][1].upper()[-5:], "as F turns"
 
 
-def test_every_operation_of_every_robot_has_words_in_every_language() -> None:
+def test_every_operation_of_every_robot_has_words_in_every_language():
     operations = {
         str(operation.as_dict()): operation.as_dict()
         for robot in list_profiles()

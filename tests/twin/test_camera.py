@@ -56,7 +56,7 @@ def drive(robot: SimulatedRobot, pin: int, width_us: int, frames: int) -> None:
         robot.pin_changed(frame * 20_000 + width_us, pin, False)
 
 
-def test_a_camera_that_was_not_built_as_drawn_sees_otherwise() -> None:
+def test_a_camera_that_was_not_built_as_drawn_sees_otherwise():
     """Each deviation of a picture alone: lens, noise, blur, shaking, exposure, light, and cube."""
     body = scrambled(3, 1)
 
@@ -112,7 +112,7 @@ def letters_seen(image: Image) -> str:
     return "".join(names[i] for i in distances.argmin(axis=1))
 
 
-def test_a_picture_shows_the_moment_at_which_it_was_asked_for() -> None:
+def test_a_picture_shows_the_moment_at_which_it_was_asked_for():
     """Whatever happens until it is painted."""
     shown = studio(scrambled(3, 1)).shoot().image
     robot = SimulatedRobot(CUBOTINO, scrambled(3, 1))
@@ -124,7 +124,7 @@ def test_a_picture_shows_the_moment_at_which_it_was_asked_for() -> None:
     assert np.array_equal(shown, paint().image)
 
 
-def test_the_camera_stands_where_the_profile_says() -> None:
+def test_the_camera_stands_where_the_profile_says():
     for camera in CUBOTINO.cameras:
         optics = place_camera(camera)
         for view in camera.views:
@@ -135,7 +135,7 @@ def test_the_camera_stands_where_the_profile_says() -> None:
 
 
 @pytest.mark.parametrize("face", SITES)
-def test_every_face_is_seen_as_it_is_but_for_a_wrong_sticker(face: str) -> None:
+def test_every_face_is_seen_as_it_is_but_for_a_wrong_sticker(face):
     body = scrambled(3, 5)
     first = SITES.index(face) * 9
     letters = body.facelets()[first : first + 9]
@@ -150,7 +150,7 @@ def test_every_face_is_seen_as_it_is_but_for_a_wrong_sticker(face: str) -> None:
     assert body.facelets()[0] == letters[0], "it is seen, but not there"
 
 
-def test_the_lid_hides_the_cube() -> None:
+def test_the_lid_hides_the_cube():
     robot = SimulatedRobot(CUBOTINO, scrambled(3, 5))
     scene = Studio(robot)
     seen = sticker_means(scene.shoot().image)
@@ -160,7 +160,7 @@ def test_the_lid_hides_the_cube() -> None:
     assert covered.std(axis=0).max() < 15
 
 
-def test_a_lid_that_was_not_built_as_drawn_comes_over_the_cube_little_by_little() -> None:
+def test_a_lid_that_was_not_built_as_drawn_comes_over_the_cube_little_by_little():
     """A little further each time, until the cube is hidden."""
     truth = Misadjustment(7)
     lid, degree_us = CUBOTINO.actuators_of(Servo)["lid"], 1000 / 180
@@ -179,7 +179,7 @@ def test_a_lid_that_was_not_built_as_drawn_comes_over_the_cube_little_by_little(
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_two_neighbouring_faces_of_a_cube_may_look_alike(size: int) -> None:
+def test_two_neighbouring_faces_of_a_cube_may_look_alike(size):
     body = make_alike_faces(size)
     letters = np.array(list(body.facelets())).reshape(6, size, size)
     counts = {letter: int((letters == letter).sum()) for letter in SITES}
@@ -194,7 +194,7 @@ def test_two_neighbouring_faces_of_a_cube_may_look_alike(size: int) -> None:
     assert min(differing) <= centres
 
 
-def test_a_cube_in_motion_is_seen_in_motion() -> None:
+def test_a_cube_in_motion_is_seen_in_motion():
     robot = SimulatedRobot(CUBOTINO, scrambled(3, 5))
     scene = Studio(robot)
     rest, again = (scene.shoot().image.astype(int) for _ in range(2))
@@ -203,7 +203,7 @@ def test_a_cube_in_motion_is_seen_in_motion() -> None:
     assert np.abs(moved - rest).mean() > 4 * np.abs(again - rest).mean()
 
 
-def test_glare_and_colour_cast_change_the_picture() -> None:
+def test_glare_and_colour_cast_change_the_picture():
     scene = studio(scrambled(3, 5))
     plain = scene.shoot().image.astype(int)
     scene.glare(0.9, (0.5, 0.45))
@@ -215,7 +215,7 @@ def test_glare_and_colour_cast_change_the_picture() -> None:
     assert cast[..., 2].mean() < 0.85 * plain[..., 2].mean()
 
 
-def test_closed_jaws_cover_what_the_profile_says() -> None:
+def test_closed_jaws_cover_what_the_profile_says():
     profile = load_profile("four-arm")
     scene = Studio(SimulatedRobot(profile, scrambled(3, 5)))
     means = sticker_means(scene.shoot().image, profile)
@@ -246,9 +246,7 @@ def photographs(tmp_path: Path) -> dict[str, Image]:
 
 @pytest.mark.parametrize("face", SITES)
 @pytest.mark.parametrize("quarters", [0, 1, 2, 3])
-def test_photographs_are_turned_as_the_cube_is_held(
-    photographs: dict[str, Image], face: str, quarters: int
-) -> None:
+def test_photographs_are_turned_as_the_cube_is_held(photographs, face, quarters):
     body = scrambled(3, 5)
     scene = studio(body, photographs)
     show(body, face)

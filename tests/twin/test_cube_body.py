@@ -32,7 +32,7 @@ SOLVED = solved().facelets()
         ),
     ],
 )
-def test_well_known_sequences_give_their_facelets(moves: str, facelets: str) -> None:
+def test_well_known_sequences_give_their_facelets(moves, facelets):
     body = solved()
     for move in moves.split():
         body.turn(move[0], {"": 1, "2": 2, "'": -1}[move[1:]])
@@ -41,7 +41,7 @@ def test_well_known_sequences_give_their_facelets(moves: str, facelets: str) -> 
 
 
 @given(st.text(alphabet="URFDLB", min_size=1, max_size=12), st.integers(1, 3))
-def test_a_turn_undone_is_no_turn(sites: str, quarters: int) -> None:
+def test_a_turn_undone_is_no_turn(sites, quarters):
     body = solved()
     for site in sites:
         body.turn(site, quarters)
@@ -51,13 +51,13 @@ def test_a_turn_undone_is_no_turn(sites: str, quarters: int) -> None:
     assert body.solved
 
 
-def test_a_seed_is_always_the_same_cube() -> None:
+def test_a_seed_is_always_the_same_cube():
     body = scrambled(3, 7)
     assert not body.solved
     assert scrambled(3, 7).facelets() == body.facelets() != scrambled(3, 8).facelets()
 
 
-def test_rotation_keeps_the_cube_solved_and_names_its_faces() -> None:
+def test_rotation_keeps_the_cube_solved_and_names_its_faces():
     body = solved()
     body.rotate(NORMALS["R"], 1)
     assert body.solved
@@ -68,13 +68,13 @@ def test_rotation_keeps_the_cube_solved_and_names_its_faces() -> None:
 
 
 @pytest.mark.parametrize("facelets", ["", "U" * 53, "X" * 54])
-def test_impossible_cubes_are_refused(facelets: str) -> None:
+def test_impossible_cubes_are_refused(facelets):
     with pytest.raises(ValueError, match="facelets"):
         CubeBody(facelets)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_hub_follows_the_whole_cube_and_no_face_turn_of_its_own(size: int) -> None:
+def test_hub_follows_the_whole_cube_and_no_face_turn_of_its_own(size):
     body = solved(size)
     for face in SITES if size % 2 else "URF":
         body.turn(face, 1)
@@ -102,16 +102,14 @@ def twisting(
         ([("R", 0.995), ("U", 0.33), ("R", 0.005)], False),  # which ends then, and does not start
     ],
 )
-def test_a_cube_that_cuts_corners_lets_both_be_off_square_so_far(
-    turns: list[tuple[str, float]], collide: bool
-) -> None:
+def test_a_cube_that_cuts_corners_lets_both_be_off_square_so_far(turns, collide):
     cube, incidents = twisting(0.31, 0.1)
     for turn in turns:
         cube.turn_layer(*turn)
     assert [violation.kind for violation in incidents.violations] == ["layers-collide"] * collide
 
 
-def test_a_layer_s_stickers_move_on_at_the_half_of_a_quarter() -> None:
+def test_a_layer_s_stickers_move_on_at_the_half_of_a_quarter():
     cube, _ = twisting()
     cube.turn_layer("R", 0.4)
     assert cube.body.facelets() == SOLVED
@@ -126,7 +124,7 @@ def test_a_layer_s_stickers_move_on_at_the_half_of_a_quarter() -> None:
     assert cube.quarters_off_square("R") == 0.0 and cube.pose().layers == ()
 
 
-def test_the_whole_cube_is_off_square_about_one_axis_and_takes_its_layers_along() -> None:
+def test_the_whole_cube_is_off_square_about_one_axis_and_takes_its_layers_along():
     cube, _ = twisting()
     for site, quarters, tilt in (
         ("R", 0.3, ("R", 0.3)),
@@ -144,7 +142,7 @@ def test_the_whole_cube_is_off_square_about_one_axis_and_takes_its_layers_along(
         assert cube.pose().layers == ((site, pytest.approx(0.25)),)
 
 
-def test_a_kind_is_reported_again_after_half_a_second_of_peace() -> None:
+def test_a_kind_is_reported_again_after_half_a_second_of_peace():
     incidents = Incidents()
     for time_us, subject in ((0, "a"), (500_000, "a"), (500_000, "b"), (1_000_001, "a")):
         incidents.time_us = float(time_us)

@@ -67,7 +67,7 @@ class Table:
         return body.facelets() == self.flipper.body.facelets()
 
 
-def test_an_arm_does_what_a_place_does_about_a_third_of_the_way() -> None:
+def test_an_arm_does_what_a_place_does_about_a_third_of_the_way():
     arm = SimulatedArm("lid", PLACES)
     roles = {0: "open", 3.49: "open", 3.51: "moving", 6.49: "moving", 6.51: "hold", 13.49: "hold"}
     assert {at: arm.role(at) for at in roles} == roles
@@ -77,7 +77,7 @@ def test_an_arm_does_what_a_place_does_about_a_third_of_the_way() -> None:
     assert {at: zoned.role(at) for at in roles} == roles
 
 
-def test_a_camera_sees_past_an_arm_that_comes_back_from_a_roll() -> None:
+def test_a_camera_sees_past_an_arm_that_comes_back_from_a_roll():
     arm = SimulatedArm("lid", PLACES, slack_part=0.6)
     names = {0: "free", 10: "close", -5: "free", -9: "flip", 5: None}
     for at, name in names.items():
@@ -90,7 +90,7 @@ def test_a_camera_sees_past_an_arm_that_comes_back_from_a_roll() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_closing_is_square_up_to_the_tolerance(sign: int) -> None:
+def test_closing_is_square_up_to_the_tolerance(sign):
     for askew, reported in ((TOLERANCE, []), (TOLERANCE + LITTLE, ["hold-not-square"])):
         table = Table()
         table.at(sign * askew)
@@ -101,7 +101,7 @@ def test_closing_is_square_up_to_the_tolerance(sign: int) -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_layer_is_square_up_to_the_tolerance(sign: int) -> None:
+def test_a_layer_is_square_up_to_the_tolerance(sign):
     for askew, reported in ((TOLERANCE, []), (TOLERANCE + LITTLE, ["layer-not-square"])):
         table = Table()
         table.at(0, HELD)
@@ -113,7 +113,7 @@ def test_a_layer_is_square_up_to_the_tolerance(sign: int) -> None:
         assert table.is_changed_by(("turn", "D", sign))
 
 
-def test_drift_below_a_moving_arm_adds_up_until_it_is_told() -> None:
+def test_drift_below_a_moving_arm_adds_up_until_it_is_told():
     table = Table()
     table.at(0, HALF_WAY)
     table.at(TOLERANCE / 2, HALF_WAY)
@@ -135,7 +135,7 @@ def test_drift_below_a_moving_arm_adds_up_until_it_is_told() -> None:
     "highest, reported",
     [(0.19, []), (0.21, ["flip-incomplete"]), (0.74, ["flip-incomplete"])],
 )
-def test_a_cube_falls_back_or_over(highest: float, reported: list[str]) -> None:
+def test_a_cube_falls_back_or_over(highest, reported):
     table = Table()
     for part in (highest / 2, highest, highest / 2):
         table.at(0, table.lift(part))
@@ -150,7 +150,7 @@ def test_a_cube_falls_back_or_over(highest: float, reported: list[str]) -> None:
     assert not table.reported, "that was a reset's fault"
 
 
-def test_a_cube_that_was_lifted_far_enough_rolls_once() -> None:
+def test_a_cube_that_was_lifted_far_enough_rolls_once():
     table = Table()
     seen = {0.5: 0.5, 0.76: -0.24, 0.9: -0.1, 0.7: -0.1, 0.1: -0.1}
     for part, off in seen.items():
@@ -167,7 +167,7 @@ def test_a_cube_that_was_lifted_far_enough_rolls_once() -> None:
         assert table.is_changed_by(("rotate", "R", rolls))
 
 
-def test_a_lift_begins_square_up_to_the_tolerance() -> None:
+def test_a_lift_begins_square_up_to_the_tolerance():
     for askew, reported in ((TOLERANCE, []), (-TOLERANCE - LITTLE, ["flip-not-square"])):
         table = Table()
         table.at(askew)
@@ -176,7 +176,7 @@ def test_a_lift_begins_square_up_to_the_tolerance() -> None:
         assert table.reported == reported
 
 
-def test_an_arm_with_play_turns_the_cube_until_it_fits() -> None:
+def test_an_arm_with_play_turns_the_cube_until_it_fits():
     table = Table(play=0.0625)
     table.at(0.125)
     table.at(0.125, HALF_WAY)
@@ -197,7 +197,7 @@ def test_an_arm_with_play_turns_the_cube_until_it_fits() -> None:
     assert table.angles() == pytest.approx((0, 0)) and table.is_changed_by()
 
 
-def test_a_cube_that_an_arm_holds_is_not_rolled_by_another() -> None:
+def test_a_cube_that_an_arm_holds_is_not_rolled_by_another():
     reported: list[str] = []
     lid = SimulatedArm("lid", PLACES[:2])
     tipper = SimulatedArm("tipper", (PLACES[0], PLACES[2]))

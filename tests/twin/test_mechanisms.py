@@ -94,7 +94,7 @@ class Parts:
         return self.body.facelets() == body.facelets()
 
 
-def test_a_motor_turns_while_its_driver_is_enabled() -> None:
+def test_a_motor_turns_while_its_driver_is_enabled():
     """The enable input is active low; nothing drives it when the robot is switched on."""
     profile = load_profile("six-motor")
     motor = profile.actuators_of(Stepper)["right"]
@@ -116,7 +116,7 @@ def test_a_motor_turns_while_its_driver_is_enabled() -> None:
     assert "driver was off" in robot.violations[0].text
 
 
-def test_motors_turn_their_faces() -> None:
+def test_motors_turn_their_faces():
     parts = Parts("six-motor").do("r1", "u-1 d2")
     assert parts.is_changed_by(("turn", "R", 1), ("turn", "U", -1), ("turn", "D", 2))
     assert parts.reported == []
@@ -143,9 +143,7 @@ def test_motors_turn_their_faces() -> None:
         ("soltvvo", ("f- b-", "r1", "l-1"), [("rotate", "R", 1)]),
     ],
 )
-def test_grippers_turn_layers_or_the_cube(
-    robot: str, steps: tuple[str, ...], moves: list[Move]
-) -> None:
+def test_grippers_turn_layers_or_the_cube(robot, steps, moves):
     """Whoever holds the cube besides decides; regripping turns nothing."""
     parts = Parts(robot).do(*steps)
     assert parts.is_changed_by(*moves)
@@ -165,7 +163,7 @@ def test_grippers_turn_layers_or_the_cube(
         ("two-arm", ("d-", "r0.5", "d+"), "grip-not-square"),
     ],
 )
-def test_what_grippers_must_not_do_is_told(robot: str, steps: tuple[str, ...], kind: str) -> None:
+def test_what_grippers_must_not_do_is_told(robot, steps, kind):
     parts = Parts(robot).do(*steps)
     assert kind in parts.reported
     assert kind != "layer-not-square" or [site for site, _ in parts.mechanism.pose().layers] == [
@@ -178,13 +176,13 @@ def test_what_grippers_must_not_do_is_told(robot: str, steps: tuple[str, ...], k
 @pytest.mark.parametrize(
     ("turn", "kind"), [("r1", "turn-while-jaws-move"), ("d1", "cube-hits-jaws")]
 )
-def test_half_open_jaws_are_in_the_way(turn: str, kind: str) -> None:
+def test_half_open_jaws_are_in_the_way(turn, kind):
     parts = Parts("two-arm").move(**{"right-jaw": 1450.0})
     assert parts.reported == []
     assert parts.do(turn).reported == [kind]
 
 
-def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone() -> None:
+def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone():
     off = 3.0 / 90
     # The layer at R is turned by three degrees while the other jaws hold the rest.
     parts = Parts("two-arm").do(f"r{off}", "d-")
@@ -198,7 +196,7 @@ def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4])
-def test_as_many_rows_turn_as_were_raised(rows: int) -> None:
+def test_as_many_rows_turn_as_were_raised(rows):
     parts = Parts("crane").raised(rows).held().turned(-1).held(False).raised(0)
     assert parts.is_changed_by((f"turn{rows}", "U", -1))
     assert parts.reported == []
@@ -215,21 +213,19 @@ def test_as_many_rows_turn_as_were_raised(rows: int) -> None:
         (lambda crane: crane.raised(5).rolled().raised(0).rolled(back=True), [("rotate", "R", -1)]),
     ],
 )
-def test_a_crane_turns_and_rolls_the_whole_cube(
-    act: Callable[[Parts], Parts], moves: list[Move]
-) -> None:
+def test_a_crane_turns_and_rolls_the_whole_cube(act, moves):
     parts = act(Parts("crane"))
     assert parts.is_changed_by(*moves)
     assert parts.reported == []
 
 
-def test_a_crane_s_slip_is_a_roll_that_does_not_happen() -> None:
+def test_a_crane_s_slip_is_a_roll_that_does_not_happen():
     parts = Parts("crane")
     parts.mechanism.slips.wanted = 1
     assert parts.rolled().is_changed_by()
 
 
-def test_where_a_crane_s_parts_are_is_named_and_seen() -> None:
+def test_where_a_crane_s_parts_are_is_named_and_seen():
     """It was put away with the cube down and let go."""
     parts = Parts("crane")
     assert (parts.starts["elevator"], parts.starts["squisher"]) == ("down", "open")
@@ -255,5 +251,5 @@ WRONG: dict[str, Callable[[Parts], Parts]] = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_what_a_crane_must_not_do_is_told(kind: str) -> None:
+def test_what_a_crane_must_not_do_is_told(kind):
     assert kind in WRONG[kind](Parts("crane")).reported

@@ -47,9 +47,7 @@ DEGREE_US = 5.0
 
 @settings(max_examples=25)
 @given(SEEDS, st.floats(0.01, 1.0))
-def test_motors_deviate_within_bounds_and_servos_reach_all_their_positions(
-    seed: int, scale: float
-) -> None:
+def test_motors_deviate_within_bounds_and_servos_reach_all_their_positions(seed, scale):
     robot, usual = Misadjustment(seed, scale), Misadjustment(seed)
     for name, servo in SERVOS.items():
         truth = robot.servo(name, servo, DEGREE_US)
@@ -70,7 +68,7 @@ def test_motors_deviate_within_bounds_and_servos_reach_all_their_positions(
 
 @settings(max_examples=25)
 @given(SEEDS)
-def test_a_seed_is_always_the_same_robot_and_parts_draw_for_themselves(seed: int) -> None:
+def test_a_seed_is_always_the_same_robot_and_parts_draw_for_themselves(seed):
     first, again = Misadjustment(seed), Misadjustment(seed)
     assert first.camera("top") == again.camera("top") != Misadjustment(seed + 1).camera("top")
     lid = again.servo("lid", SERVOS["lid"], DEGREE_US)
@@ -78,7 +76,7 @@ def test_a_seed_is_always_the_same_robot_and_parts_draw_for_themselves(seed: int
     assert lid != first.servo("holder", SERVOS["lid"], DEGREE_US)
 
 
-def test_a_seed_stays_the_same_robot() -> None:
+def test_a_seed_stays_the_same_robot():
     """People tell each other of robots by their seed."""
     robot = Misadjustment(7, 0.5)
     lid = robot.servo("lid", SERVOS["lid"], DEGREE_US)
@@ -92,7 +90,7 @@ def test_a_seed_stays_the_same_robot() -> None:
     assert table == StepperTruth(table.strength, True, 2.0, 1)
 
 
-def test_a_servo_that_no_horn_fits_is_refused() -> None:
+def test_a_servo_that_no_horn_fits_is_refused():
     narrow = SERVOS["lid"].model_copy(update={"limits_us": (1400, 1500)})
     with pytest.raises(InvalidRequest, match=r"^lid: no horn lets it reach its .* 1400\.\.1500$"):
         Misadjustment(1).servo("lid", narrow, DEGREE_US)
@@ -102,7 +100,7 @@ def test_a_servo_that_no_horn_fits_is_refused() -> None:
 @pytest.mark.parametrize(
     "text", ["", "x", "-1", "1.5", "7:x", "7:0", "7:-1", "7:5.1", f"{2**63}", "7:nan"]
 )
-def test_what_is_no_seed_is_refused(text: str) -> None:
+def test_what_is_no_seed_is_refused(text):
     assert parse_misadjustment("7:").scale == 1.0
     with pytest.raises(InvalidRequest, match="write SEED or SEED:SCALE") as caught:
         parse_misadjustment(text)
@@ -110,7 +108,7 @@ def test_what_is_no_seed_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_lid_holds_the_better_the_further_it_is_down_and_presses_in_the_end(seed: int) -> None:
+def test_a_lid_holds_the_better_the_further_it_is_down_and_presses_in_the_end(seed):
     truth = Misadjustment(seed)
     parts = parts_of(CUBOTINO, truth)
     press, strain = sorted(parts.stops["lid"], key=lambda stop: -stop.at)
@@ -140,7 +138,7 @@ def followed_in_hold(truth: Misadjustment, lid_us: float) -> float:
     return abs(float(np.degrees(np.arctan2(turned[0, 2], turned[0, 0]))))
 
 
-def test_the_place_that_holds_is_where_a_quarter_turn_seldom_slips_and_nothing_presses() -> None:
+def test_the_place_that_holds_is_where_a_quarter_turn_seldom_slips_and_nothing_presses():
     truth = Misadjustment(1)
     lid = truth.servo("lid", SERVOS["lid"], 1000 / 180)
     edge = truth.arm("lid").grip_degrees
@@ -157,7 +155,7 @@ def test_the_place_that_holds_is_where_a_quarter_turn_seldom_slips_and_nothing_p
 
 
 @pytest.mark.parametrize("name", ["cubotino", "mindcuber", "two-arm", "four-arm", "six-motor"])
-def test_every_kind_of_robot_can_be_built_badly(name: str) -> None:
+def test_every_kind_of_robot_can_be_built_badly(name):
     profile = load_profile(name)
     robot = SimulatedRobot(profile, scrambled(3, 1), misadjusted=Misadjustment(3))
     as_drawn = SimulatedRobot(profile, scrambled(3, 1))
@@ -176,7 +174,7 @@ def constants_of(folder: str) -> set[str]:
     return stored | imported
 
 
-def test_what_finds_positions_and_the_truth_that_they_are_held_against_share_no_constant() -> None:
+def test_what_finds_positions_and_the_truth_that_they_are_held_against_share_no_constant():
     twin = Path(str(robot.twin.__file__)).parent
     truth = {
         name

@@ -51,7 +51,7 @@ def drive(servo: ServoMotor, incidents: Incidents, pulse_us: float, seconds: flo
         servo.advance(start, incidents.time_us)
 
 
-def test_a_servo_moves_at_its_own_speed_and_goes_limp_without_pulses(incidents: Incidents) -> None:
+def test_a_servo_moves_at_its_own_speed_and_goes_limp_without_pulses(incidents):
     servo = servo_of(incidents, speed=1000.0)
     drive(servo, incidents, 2000, 0.1)
     assert (servo.position, servo.moving) == (pytest.approx(1600), True)
@@ -64,7 +64,7 @@ def test_a_servo_moves_at_its_own_speed_and_goes_limp_without_pulses(incidents: 
 
 
 @pytest.mark.parametrize(("width", "kind"), [(150.0, "bad-pulse"), (2600.0, "past-limits")])
-def test_wrong_pulses_are_reported(incidents: Incidents, width: float, kind: str) -> None:
+def test_wrong_pulses_are_reported(incidents, width, kind):
     """A reset in a pulse is no pulse."""
     servo = servo_of(incidents)
     servo.pulse_edge(0, True)
@@ -75,7 +75,7 @@ def test_wrong_pulses_are_reported(incidents: Incidents, width: float, kind: str
     assert kinds(incidents) == [kind]
 
 
-def test_a_servo_stops_short_by_half_its_slack_on_either_side(incidents: Incidents) -> None:
+def test_a_servo_stops_short_by_half_its_slack_on_either_side(incidents):
     servo = servo_of(incidents, zero_us=30.0, gain=1.1, slack_us=8.0)
     for pulse_us, off_us in ((1600, 110 - 4), (1603, 110 - 0.7), (1600, 110 - 0.7), (1590, 99 + 4)):
         drive(servo, incidents, pulse_us, 0.5)
@@ -83,9 +83,7 @@ def test_a_servo_stops_short_by_half_its_slack_on_either_side(incidents: Inciden
         assert not servo.moving
 
 
-def test_a_servo_creeps_the_last_of_its_way_and_is_slow_while_others_move(
-    incidents: Incidents,
-) -> None:
+def test_a_servo_creeps_the_last_of_its_way_and_is_slow_while_others_move(incidents):
     servo = servo_of(incidents, speed=1000.0, creep_us=20.0, sag=0.1)
     servo.share_supply(3)
     drive(servo, incidents, 1600, 0.1)
@@ -97,7 +95,7 @@ def test_a_servo_creeps_the_last_of_its_way_and_is_slow_while_others_move(
     assert (servo.position, servo.moving) == (1600.0, False)
 
 
-def test_a_loose_horn_comes_to_rest_elsewhere_each_time(incidents: Incidents) -> None:
+def test_a_loose_horn_comes_to_rest_elsewhere_each_time(incidents):
     servo = servo_of(incidents, loose_us=3.0)
     seen = set()
     for _ in range(8):
@@ -107,7 +105,7 @@ def test_a_loose_horn_comes_to_rest_elsewhere_each_time(incidents: Incidents) ->
     assert len(seen) == 8 and 1597 <= min(seen) < 1599 and 1601 < max(seen) <= 1603
 
 
-def test_a_servo_that_pushes_for_over_a_second_is_reported_once(incidents: Incidents) -> None:
+def test_a_servo_that_pushes_for_over_a_second_is_reported_once(incidents):
     servo = servo_of(incidents, Stop(1600.0, True, "strained", "pushes"), slack_us=4.0)
     drive(servo, incidents, 1700, 0.9)
     assert servo.position == 1600.0
@@ -142,9 +140,7 @@ FULL_RUN = ramp(3_000, 15_000, 500, down=False)
 
 
 @pytest.mark.parametrize(("forward", "end"), [(True, 200), (False, -200)])
-def test_a_stepper_follows_a_ramp(
-    stepper: StepMotor, incidents: Incidents, forward: bool, end: int
-) -> None:
+def test_a_stepper_follows_a_ramp(stepper, incidents, forward, end):
     stepper.direction_edge(forward)
     step(stepper, ramp(2_000, 19_000, 200))
     assert stepper.position == end
@@ -156,9 +152,7 @@ def stop_dead(motor: StepMotor) -> None:
     motor.advance(FULL_RUN[-1], FULL_RUN[-1] + 100_000)
 
 
-def test_a_motor_whose_driver_was_reset_slips_and_may_be_stopped_dead(
-    stepper: StepMotor, incidents: Incidents
-) -> None:
+def test_a_motor_whose_driver_was_reset_slips_and_may_be_stopped_dead(stepper, incidents):
     driver = Tmc2209(address=0)
     stepper.attach_driver(driver, driver.microsteps, None)
     half = len(FULL_RUN) // 2
@@ -185,13 +179,13 @@ LOSSES: dict[str, Callable[[StepMotor], None]] = {
 
 
 @pytest.mark.parametrize("case", LOSSES)
-def test_a_stepper_loses_steps(stepper: StepMotor, incidents: Incidents, case: str) -> None:
+def test_a_stepper_loses_steps(stepper, incidents, case):
     LOSSES[case](stepper)
     assert stepper.lost_steps > 0
     assert kinds(incidents) == ["lost-steps"]
 
 
-def test_a_lost_step_by_request_is_silent(stepper: StepMotor, incidents: Incidents) -> None:
+def test_a_lost_step_by_request_is_silent(stepper, incidents):
     stepper.direction_edge(True)
     stepper.lose_steps(2)
     step(stepper, ramp(1_000, 10_000, 10))
@@ -202,7 +196,7 @@ def test_a_lost_step_by_request_is_silent(stepper: StepMotor, incidents: Inciden
     assert not kinds(incidents)
 
 
-def test_a_motor_that_jams_in_full_run_is_at_rest(stepper: StepMotor, incidents: Incidents) -> None:
+def test_a_motor_that_jams_in_full_run_is_at_rest(stepper, incidents):
     """Only what was asked for is wrong with it: that it stops dead is no news."""
     step(stepper, FULL_RUN)
     stepper.jammed = True
@@ -212,7 +206,7 @@ def test_a_motor_that_jams_in_full_run_is_at_rest(stepper: StepMotor, incidents:
 
 
 @pytest.mark.parametrize(("harder", "loses"), [(1.0, False), (2.5, True)])
-def test_a_rotor_loses_as_much_however_fine_its_steps_are(harder: float, loses: bool) -> None:
+def test_a_rotor_loses_as_much_however_fine_its_steps_are(harder, loses):
     """A half turn with the motors of six-motor-record, or with so much more acceleration."""
     losses = []
     for microsteps in (1, 2, 4):
@@ -226,7 +220,7 @@ def test_a_rotor_loses_as_much_however_fine_its_steps_are(harder: float, loses: 
     assert max(losses) - min(losses) <= 3
 
 
-def test_play_is_lost_whenever_the_motor_turns_round(incidents: Incidents) -> None:
+def test_play_is_lost_whenever_the_motor_turns_round(incidents):
     motor = StepMotor("table", 0, Rotor(4_000.0, 20_000.0), incidents.report, play=5)
     for number, (steps, place) in enumerate(((20, 20), (-20, 5), (3, 5), (7, 10))):
         motor.direction_edge(steps > 0)
@@ -235,9 +229,7 @@ def test_play_is_lost_whenever_the_motor_turns_round(incidents: Incidents) -> No
     assert not kinds(incidents)
 
 
-def test_a_reversed_stepper_with_coarser_steps_goes_twice_as_far_backwards(
-    incidents: Incidents,
-) -> None:
+def test_a_reversed_stepper_with_coarser_steps_goes_twice_as_far_backwards(incidents):
     rotor = Rotor(1e5, 1e7)
     motor = StepMotor("table", 0, rotor, incidents.report, inverted=True, step=2.0, play=3)
     motor.direction_edge(True)
@@ -247,16 +239,14 @@ def test_a_reversed_stepper_with_coarser_steps_goes_twice_as_far_backwards(
 
 
 @pytest.mark.parametrize(("more", "steps"), [({}, 0.0), ({"power_on_steps": 37}, 37.0)])
-def test_a_stepper_stands_where_it_was_left(
-    incidents: Incidents, more: dict[str, int], steps: float
-) -> None:
+def test_a_stepper_stands_where_it_was_left(incidents, more, steps):
     settings = load_profile("six-motor").actuators_of(Stepper)["up"]
     physics = SimulatedActuator.model_validate(more)
     wired = wire_stepper("up", settings, physics, None, Build(), incidents.report)
     assert wired.motor.position == steps
 
 
-def test_an_end_stop_is_active_from_its_edge_on() -> None:
+def test_an_end_stop_is_active_from_its_edge_on():
     forwards, backwards = StepperEndStop(10, 1, True), StepperEndStop(10, -1, False)
     assert [forwards.level(at) for at in (9.99, 10, 1e9)] == [False, True, True]
     assert [backwards.level(at) for at in (10.01, 10, -1e9)] == [True, False, False]
@@ -269,7 +259,7 @@ def test_an_end_stop_is_active_from_its_edge_on() -> None:
     assert not any(narrow.level(at) for at in places)
 
 
-def test_a_worn_end_stop_is_active_at_every_other_step_near_its_edges() -> None:
+def test_a_worn_end_stop_is_active_at_every_other_step_near_its_edges():
     worn = StepperEndStop(10, 1, True, 10)
     worn.chatter = 2
     expected = {10, 12, *range(13, 19), 20}

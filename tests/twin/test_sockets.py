@@ -100,9 +100,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_a_frame_shows_all_pins_sent_before_it_was_asked_for(
-    server: TwinServer, robot: SimulatedRobot
-) -> None:
+async def test_a_frame_shows_all_pins_sent_before_it_was_asked_for(server, robot):
     camera = await asyncio.to_thread(TwinCamera, str(server.daemon_path))
     camera.settle()
     assert camera.calibrated, "nothing else is known yet"
@@ -121,7 +119,7 @@ async def test_a_frame_shows_all_pins_sent_before_it_was_asked_for(
         camera.capture()
 
 
-async def test_the_clock_goes_on_over_a_reset(server: TwinServer, robot: SimulatedRobot) -> None:
+async def test_the_clock_goes_on_over_a_reset(server, robot):
     for time_us in (5_000, 10_000):
         with firmware(server) as pins:
             pins.sendall(about_no_pin(Kind.RESET) + about_no_pin(Kind.TIME, 5_000))
@@ -130,9 +128,7 @@ async def test_the_clock_goes_on_over_a_reset(server: TwinServer, robot: Simulat
             await until(lambda time_us=time_us: robot.time_us == time_us)
 
 
-async def test_pins_are_answered_while_a_picture_is_painted(
-    server: TwinServer, robot: SimulatedRobot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_pins_are_answered_while_a_picture_is_painted(server, robot, monkeypatch):
     painting, gone_on = threading.Event(), threading.Event()
     in_time: list[bool] = []
     paint = Painter.paint
@@ -158,7 +154,7 @@ async def test_pins_are_answered_while_a_picture_is_painted(
     camera.close()
 
 
-async def test_the_panel_bounces_and_lights_up(server: TwinServer) -> None:
+async def test_the_panel_bounces_and_lights_up(server):
     gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
     await asyncio.to_thread(gpio.setup_input, BUTTON, "up")
     assert gpio.input(BUTTON) is True
@@ -179,7 +175,7 @@ async def test_the_panel_bounces_and_lights_up(server: TwinServer) -> None:
 
 
 @pytest.mark.parametrize("client", [TwinCamera, TwinGpio])
-def test_no_robot_is_a_named_fault(tmp_path: Path, client: type) -> None:
+def test_no_robot_is_a_named_fault(tmp_path, client):
     with pytest.raises((CameraError, PanelError), match="no simulated robot"):
         client(str(tmp_path / "nobody.sock"))
 
@@ -194,7 +190,7 @@ def stuck_at(connection: socket.socket) -> int:
     return before
 
 
-def test_little_is_under_way_to_a_robot_that_is_slower(tmp_path: Path) -> None:
+def test_little_is_under_way_to_a_robot_that_is_slower(tmp_path):
     """While it waits for its robot the firmware does not answer the host."""
     options = ["--pty-link", str(tmp_path / "port"), "--pins", str(tmp_path / "pins")]
     command = [executable("cubist-firmware-host"), *options, "--speed", "1000"]
@@ -211,7 +207,7 @@ def test_little_is_under_way_to_a_robot_that_is_slower(tmp_path: Path) -> None:
                 process.terminate()
 
 
-def test_the_same_pin_is_another_actuator_at_each_board(pair: SimulatedRobot) -> None:
+def test_the_same_pin_is_another_actuator_at_each_board(pair):
     PinStream(pair, lambda _: None, board="second").feed(pulses(JAW_PIN, OPEN_US, 10))
     assert pair.place("left-jaw") == "open"
     assert pair.place("right-jaw") == "closed"
@@ -222,7 +218,7 @@ def test_the_same_pin_is_another_actuator_at_each_board(pair: SimulatedRobot) ->
     assert [answer[10] for answer in answers] == [0, 1], "sensors are read at their own board"
 
 
-def test_a_reset_is_of_one_board_alone(pair: SimulatedRobot) -> None:
+def test_a_reset_is_of_one_board_alone(pair):
     """The time of the others goes on, and so does a pulse that they have begun."""
     first, second = (PinStream(pair, lambda _: None, board=name) for name in ("first", "second"))
     first.feed(record(0, JAW_PIN, True) + about_no_pin(Kind.TIME, 1_000))
@@ -242,9 +238,7 @@ def granted(board: socket.socket) -> int:
             return ticks
 
 
-async def test_all_boards_are_granted_the_same_time_and_a_dead_one_holds_nobody_up(
-    boards: TwinServer, pair: SimulatedRobot
-) -> None:
+async def test_all_boards_are_granted_the_same_time_and_a_dead_one_holds_nobody_up(boards, pair):
     slice_us = SLICE_TICKS / 2
     with firmware(boards) as first:
         with firmware(boards, "second") as second:

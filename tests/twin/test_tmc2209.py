@@ -34,13 +34,13 @@ def line() -> DriverLine:
     return line
 
 
-def test_a_datagram_looks_as_in_the_data_sheet(line: DriverLine) -> None:
+def test_a_datagram_looks_as_in_the_data_sheet(line):
     assert datagram(5, 0, Register.IOIN).hex() == "0500066f"
     answer = line.answer(0.0, datagram(5, 0, Register.IFCNT))
     assert answer == datagram(5, 0xFF, Register.IFCNT, 0, 0, 0, 0)
 
 
-def test_only_the_driver_of_that_address_takes_a_write_that_arrived_whole(line: DriverLine) -> None:
+def test_only_the_driver_of_that_address_takes_a_write_that_arrived_whole(line):
     write(line, 2, Register.CHOPCONF, 0x14000053)
     assert [read(line, one, Register.IFCNT) for one in (0, 2)] == [0, 1]
     assert read(line, 2, Register.CHOPCONF) == 0x14000053
@@ -51,7 +51,7 @@ def test_only_the_driver_of_that_address_takes_a_write_that_arrived_whole(line: 
     assert read(line, 1, Register.IFCNT) is None
 
 
-def test_microsteps_are_those_of_the_register_once_that_is_chosen(line: DriverLine) -> None:
+def test_microsteps_are_those_of_the_register_once_that_is_chosen(line):
     driver = line.drivers[1]
     assert driver.microsteps == 64, "by the pins that make address 2"
     write(line, 2, Register.CHOPCONF, 5 << 24 | 3)
@@ -61,7 +61,7 @@ def test_microsteps_are_those_of_the_register_once_that_is_chosen(line: DriverLi
     assert driver.microsteps == 64
 
 
-def test_flags_stay_until_they_are_written_but_undervoltage(line: DriverLine) -> None:
+def test_flags_stay_until_they_are_written_but_undervoltage(line):
     driver = line.drivers[0]
     driver.undervoltage = True
     driver.suffer(DriverStatus.GROUND_A)
@@ -84,9 +84,7 @@ def test_flags_stay_until_they_are_written_but_undervoltage(line: DriverLine) ->
         (300, 0, 0.9, False),  # slower than TCOOLTHRS allows
     ],
 )
-def test_stallguard_needs_stealthchop_and_speed(
-    line: DriverLine, steps_per_s: int, mode: int, lag: float, stalls: bool
-) -> None:
+def test_stallguard_needs_stealthchop_and_speed(line, steps_per_s, mode, lag, stalls):
     driver = line.drivers[0]
     for register, value in (
         (Register.GCONF, 1 << 7 | mode),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import cv2
 import numpy as np
 import pytest
@@ -19,7 +17,7 @@ def upright(left: float, top: float, width: float, height: float, size: int = 3)
     return FaceGrid.from_corners(corners, size)
 
 
-def test_a_tilt_is_measured_in_the_middle_of_the_face() -> None:
+def test_a_tilt_is_measured_in_the_middle_of_the_face():
     assert flatness(upright(0, 0, 90, 90)) == pytest.approx(1)
     assert (
         flatness(upright(0, 0, 90, 60)) == flatness(upright(0, 0, 60, 90)) == pytest.approx(2 / 3)
@@ -52,7 +50,7 @@ def borders(ramp: int, upright_only: bool = False) -> Frame:
 
 @pytest.mark.parametrize("ramp", [4, 8, 16])
 @pytest.mark.parametrize("upright_only", [False, True])
-def test_the_width_of_borders_is_a_part_of_a_sticker(ramp: int, upright_only: bool) -> None:
+def test_the_width_of_borders_is_a_part_of_a_sticker(ramp, upright_only):
     grid = FaceGrid(3, np.array([[40.0, 0, -0.5], [0, 40.0, -0.5], [0, 0, 1]]), 1.0, 1.0)
     width = edge_width(borders(ramp, upright_only), grid)
     assert width == pytest.approx(ramp / 40, rel=0.15)
@@ -67,9 +65,7 @@ def spot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("light", "size"), [(slope, 2), (slope, 3), (slope, 5), (spot, 7)])
-def test_light_that_falls_off_is_measured_and_glare_on_a_sticker_is_not(
-    light: Callable[[np.ndarray, np.ndarray], np.ndarray], size: int
-) -> None:
+def test_light_that_falls_off_is_measured_and_glare_on_a_sticker_is_not(light, size):
     """Of one colour everywhere, so that nothing but light changes."""
     rows, columns = np.mgrid[0:400, 0:400] / 400.0 - 0.5
     srgb = 255 * (1.055 * (0.45 * light(columns, rows)) ** (1 / 2.4) - 0.055)
@@ -135,11 +131,11 @@ LINEAR, GRID = plain_face()
         (LINEAR * 2.5, "too bright"),
     ],
 )
-def test_bad_light_is_reported_with_its_place(linear: np.ndarray, told: str) -> None:
+def test_bad_light_is_reported_with_its_place(linear, told):
     assert told in matters(linear, GRID)[Matter.LIGHT]
 
 
-def test_blur_is_reported_in_proportion() -> None:
+def test_blur_is_reported_in_proportion():
     widths = []
     for sigma in (0.5, 2.0, 6.0, 10.0):
         blurred = cv2.GaussianBlur(LINEAR, (0, 0), sigma)
@@ -148,7 +144,7 @@ def test_blur_is_reported_in_proportion() -> None:
     assert widths == sorted(widths)
 
 
-def test_bad_framing_is_reported() -> None:
+def test_bad_framing_is_reported():
     assert "10 pixels wide" in matters(*plain_face(side=30))[Matter.FRAMING]
     assert "edge of the picture" in matters(*plain_face(side=474))[Matter.FRAMING]
     squeezed = np.array([[1, 0, 0], [0, 0.6, 96], [0, 0, 1.0]])

@@ -1,7 +1,5 @@
 """The cheapest legal cubes are found exactly, in order."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

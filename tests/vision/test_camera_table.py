@@ -15,7 +15,7 @@ from unittest.mock import Mock, patch
 
 import pytest
 
-from tests.rig.camera_table import TABLE, Bench, PiBench, Row, Stage, UsbBench, judge, observe
+from tests.rig.camera_table import TABLE, Bench, PiBench, Stage, UsbBench, judge, observe
 from tests.rig.cameras import FakeClock, FakeDriver, FakePicamera2, FakeV4l2
 from vision.cameras import picamera2, usb
 from vision.cameras.base import CameraError, CameraTrouble
@@ -130,7 +130,7 @@ class UsbStandIn(UsbBench):
     def format(self) -> str:
         return "MJPG" if self.device.format == FakeV4l2.MJPG else "YUYV"
 
-    def open(self, device: int | str) -> FakeV4l2:  # type: ignore[override]
+    def open(self, device: int | str) -> FakeV4l2:
         self.examine(usb.device_path(device))
         self.device.closed = False
         return self.device
@@ -222,7 +222,7 @@ class UsbStandIn(UsbBench):
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
-def test_a_camera_behaves_as_in_the_table(row: Row, tmp_path: Path) -> None:
+def test_a_camera_behaves_as_in_the_table(row, tmp_path):
     bench: Bench = PiStandIn() if row.kind == "picamera2" else UsbStandIn(tmp_path)
     seen = observe(row, bench)
     assert judge(row, seen) == {}, seen

@@ -61,7 +61,7 @@ def fake(request: pytest.FixtureRequest) -> Fake:
     return request.param(FakeClock())
 
 
-def test_pictures_are_rgb_and_of_the_moment(fake: Fake) -> None:
+def test_pictures_are_rgb_and_of_the_moment(fake):
     frame = camera_of(fake).capture()
     red, green, blue = frame.image[24, 32].astype(int)
     assert red > green > blue, "the fake's scene is red; buffers given back are black"
@@ -75,9 +75,7 @@ def test_pictures_are_rgb_and_of_the_moment(fake: Fake) -> None:
         (FakeV4l2, V4L2_RAISES, set()),
     ],
 )
-def test_all_that_a_program_may_call_may_fail(
-    kind: type, raises: dict[str, object], others: set[str]
-) -> None:
+def test_all_that_a_program_may_call_may_fail(kind, raises, others):
     calls = {name for name in vars(kind) if not name.startswith("_") and name.islower()}
     assert set(raises) == calls - others
 
@@ -92,8 +90,8 @@ def test_all_that_a_program_may_call_may_fail(
     ],
 )
 def test_whatever_a_library_raises_is_a_fault_in_its_words_and_the_camera_is_given_back(
-    kind: type[Fake], call: str, error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+    kind, call, error, caplog
+):
     bad = kind(FakeClock())
     bad.fail(call, error)
     camera = camera_of(bad, kind(bad.clock))
@@ -123,9 +121,7 @@ def test_whatever_a_library_raises_is_a_fault_in_its_words_and_the_camera_is_giv
         (False, {}, {}),
     ],
 )
-def test_picamera2_settles_then_locks_what_was_found(
-    focus: bool, options: dict[str, float], lens: dict[str, float]
-) -> None:
+def test_picamera2_settles_then_locks_what_was_found(focus, options, lens):
     fake = FakePicamera2(FakeClock(), focus=focus, focus_s=25.0 if options else 1.0)
     camera = camera_of(fake, **options)
     camera.settle()
@@ -154,8 +150,8 @@ INFO = """class Picamera2:
     ],
 )
 def test_libcamera_is_asked_for_cameras_in_a_process_of_its_own(
-    package: str, found: list[str] | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    package, found, tmp_path, monkeypatch
+):
     (tmp_path / "picamera2.py").write_text(package)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     limit = {"limit_s": 1.0} if "sleep" in package else {}
@@ -177,9 +173,7 @@ OPENING = "Camera __init__ sequence did not complete."
         (IndexError("list index"), "", CameraTrouble.ABSENT, "there is no Raspberry Pi camera 0"),
     ],
 )
-def test_a_camera_in_use_is_told_from_none(
-    error: Exception, cause: str, trouble: CameraTrouble, told: str
-) -> None:
+def test_a_camera_in_use_is_told_from_none(error, cause, trouble, told):
     def open_device(_: int) -> FakePicamera2:
         error.__context__ = RuntimeError(cause) if cause else None  # as picamera2 hides the cause
         raise error
@@ -191,19 +185,16 @@ def test_a_camera_in_use_is_told_from_none(
 
 @pytest.mark.parametrize("sensor", SENSORS)
 @pytest.mark.parametrize("resolution", [(480, 360), (640, 480), (960, 720), (1280, 960)])
-def test_pictures_show_all_that_the_lens_does(sensor: str, resolution: tuple[int, int]) -> None:
+def test_pictures_show_all_that_the_lens_does(sensor, resolution):
     fake = FakePicamera2(FakeClock(), sensor=sensor)
     camera_of(fake, resolution=resolution).capture()
     assert fake.configured["main"] == {"size": resolution, "format": "BGR888"}
     assert fake.seen_share > 0.98
-    assert fake.mode is not None
     assert all(have >= wanted for have, wanted in zip(fake.mode[0], resolution, strict=True))
     assert fake.mode[0] < fake.modes[-1][0], "not the largest, which is slow"
 
 
-def test_a_sensor_that_tells_no_modes_may_crop_the_view(
-    pi: FakePicamera2, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_sensor_that_tells_no_modes_may_crop_the_view(pi, monkeypatch, caplog):
     monkeypatch.setattr(FakePicamera2, "sensor_modes", None)
     assert camera_of(pi).capture().image.any()
     assert "may be cropped" in caplog.text and pi.seen_share < 0.5
@@ -211,8 +202,8 @@ def test_a_sensor_that_tells_no_modes_may_crop_the_view(
 
 @pytest.mark.parametrize("call", ["make_array", "get_metadata", "release"])
 def test_a_picture_that_cannot_be_taken_out_is_a_fault_and_its_buffer_is_given_back(
-    pi: FakePicamera2, call: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    pi, call, monkeypatch
+):
     release = FakeRequest.release
 
     def fails(request: FakeRequest, *_: object) -> None:
@@ -228,7 +219,7 @@ def test_a_picture_that_cannot_be_taken_out_is_a_fault_and_its_buffer_is_given_b
 
 
 @pytest.mark.parametrize("trouble", ["slow", "silent", "failed"])
-def test_a_focus_that_is_not_found_ends_nothing(pi: FakePicamera2, trouble: str) -> None:
+def test_a_focus_that_is_not_found_ends_nothing(pi, trouble):
     pi.focus_s = 25.0 if trouble == "slow" else 1.0
     pi.unsaid = {"AfState"} if trouble == "silent" else set()
     if trouble == "failed":
@@ -245,9 +236,7 @@ def test_a_focus_that_is_not_found_ends_nothing(pi: FakePicamera2, trouble: str)
         assert camera.unsettled == set()
 
 
-def test_picamera2_tells_what_it_cannot_lock_and_takes_no_darker_pictures_then(
-    pi: FakePicamera2,
-) -> None:
+def test_picamera2_tells_what_it_cannot_lock_and_takes_no_darker_pictures_then(pi):
     silent = FakePicamera2(pi.clock)
     silent.unsaid = {"ExposureTime"}
     for name in ("ExposureTime", "AeEnable", "ColourGains", "AwbEnable"):
@@ -262,9 +251,7 @@ def test_picamera2_tells_what_it_cannot_lock_and_takes_no_darker_pictures_then(
 
 
 @pytest.mark.parametrize(("ideal_us", "has_darker"), [(60_000, True), (180, False), (130, False)])
-def test_darker_pictures_are_taken_if_the_camera_can_and_the_lock_is_back(
-    ideal_us: int, has_darker: bool
-) -> None:
+def test_darker_pictures_are_taken_if_the_camera_can_and_the_lock_is_back(ideal_us, has_darker):
     fake = FakePicamera2(FakeClock(), ideal_us=ideal_us)
     camera = camera_of(fake)
     assert isinstance(camera, BracketingCamera)
@@ -280,7 +267,7 @@ def test_darker_pictures_are_taken_if_the_camera_can_and_the_lock_is_back(
 
 
 @pytest.mark.parametrize("name", ["ExposureTime", "AnalogueGain", "ColourGains"])
-def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(name: str) -> None:
+def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(name):
     fake = FakePicamera2(FakeClock(), focus=False)
     fake.bends = {name: (9.0, 9.0) if name == "ColourGains" else 99}
     take, frames = fake.set_controls, []
@@ -316,9 +303,7 @@ def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(name: str) -> None:
         ((cv2.CAP_PROP_FOCUS,), {cv2.CAP_PROP_FOCUS: 0.0}, {FOCUS}),
     ],
 )
-def test_only_what_the_driver_takes_is_locked(
-    v4l2: FakeV4l2, refused: tuple[int, ...], values: dict[int, float], unsettled: set[Unsettled]
-) -> None:
+def test_only_what_the_driver_takes_is_locked(v4l2, refused, values, unsettled):
     v4l2.properties |= values
     take = v4l2.set
     v4l2.set = lambda prop, value, /: prop not in refused and take(prop, value)  # type: ignore[method-assign] # a driver's refusal
@@ -332,14 +317,14 @@ def test_only_what_the_driver_takes_is_locked(
         assert v4l2.properties[cv2.CAP_PROP_AUTOFOCUS] == 0.0
 
 
-def test_an_empty_picture_is_a_fault(v4l2: FakeV4l2) -> None:
+def test_an_empty_picture_is_a_fault(v4l2):
     v4l2.retrieve = lambda: (True, np.empty((0, 0, 3), np.uint8))  # type: ignore[method-assign] # as OpenCV
     with pytest.raises(CameraError, match="video device 0 returns no pictures"):
         camera_of(v4l2).capture()
     assert v4l2.closed
 
 
-def test_a_light_that_never_rests_does_not_hold_up_for_ever(v4l2: FakeV4l2) -> None:
+def test_a_light_that_never_rests_does_not_hold_up_for_ever(v4l2):
     start, grab = v4l2.clock.now_us, v4l2.grab
 
     def unsteady() -> bool:
@@ -351,16 +336,14 @@ def test_a_light_that_never_rests_does_not_hold_up_for_ever(v4l2: FakeV4l2) -> N
     assert 4_000_000 <= v4l2.clock.now_us - start < 4_000_000 + 2 * v4l2.FRAME_US
 
 
-def test_a_picture_that_comes_in_one_row_gets_its_rows_back(v4l2: FakeV4l2) -> None:
+def test_a_picture_that_comes_in_one_row_gets_its_rows_back(v4l2):
     v4l2.frozen = v4l2.set(cv2.CAP_PROP_AUTO_EXPOSURE, 1.0)
     whole = camera_of(v4l2).capture().image
     v4l2.flat = True
     assert np.array_equal(camera_of(v4l2).capture().image, whole)
 
 
-def test_old_and_damaged_pictures_are_passed_over_and_compressed_ones_asked_for(
-    v4l2: FakeV4l2,
-) -> None:
+def test_old_and_damaged_pictures_are_passed_over_and_compressed_ones_asked_for(v4l2):
     camera = camera_of(v4l2)
     v4l2.buffered = 4
     camera.capture()
@@ -390,9 +373,7 @@ def test_old_and_damaged_pictures_are_passed_over_and_compressed_ones_asked_for(
         (FakeDriver(controls=frozenset({0x009A_0901})), {WHITE}),
     ],
 )
-def test_the_kernel_tells_what_opencv_does_not(
-    tmp_path: Path, driver: FakeDriver, found: CameraTrouble | set[Unsettled]
-) -> None:
+def test_the_kernel_tells_what_opencv_does_not(tmp_path, driver, found):
     path = tmp_path / "video0"
     path.touch()
     if isinstance(found, set):
@@ -415,13 +396,7 @@ def test_the_kernel_tells_what_opencv_does_not(
         (0, errno.EBUSY, CameraTrouble.BUSY, "/dev/video0: Device or resource busy$"),
     ],
 )
-def test_a_device_that_does_not_open_is_told_by_why(
-    device: str | int,
-    number: int | None,
-    trouble: CameraTrouble,
-    told: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_device_that_does_not_open_is_told_by_why(device, number, trouble, told, monkeypatch):
     def refuse(path: Path, _: int) -> int:
         raise OSError(number, os.strerror(number or 0), path)
 
@@ -471,13 +446,11 @@ def trouble_of(guard: CameraGuard, frame: Frame) -> CameraTrouble | None:
         (picture(9, 10), CameraTrouble.BLACK),
     ],
 )
-def test_a_picture_may_be_half_a_second_old_and_dark_but_for_two_pixels(
-    guard: CameraGuard, frame: Frame, trouble: CameraTrouble | None
-) -> None:
+def test_a_picture_may_be_half_a_second_old_and_dark_but_for_two_pixels(guard, frame, trouble):
     assert trouble_of(guard, frame) is trouble
 
 
-def test_the_third_time_the_same_picture_is_frozen(guard: CameraGuard) -> None:
+def test_the_third_time_the_same_picture_is_frozen(guard):
     one, other = picture(level=100), picture(level=101)
     frozen = CameraTrouble.FROZEN
     assert [trouble_of(guard, one) for _ in range(4)] == [None, None, frozen, frozen]
@@ -518,13 +491,13 @@ LOOSE = frozenset({WHITE, EXPOSURE})
     ],
 )
 def test_a_check_up_takes_no_picture_and_names_a_remedy(
-    check: Any, device: int | str, answer: Callable[..., Any], verdict: str, text: str, remedy: str
-) -> None:
+    check, device, answer, verdict, text, remedy
+):
     found = check.check_camera(device, answer)
     assert found.verdict == verdict and text in found.text and re.search(remedy, found.remedy)
 
 
-def test_cameras_are_opened_and_checked_by_their_kind(tmp_path: Path) -> None:
+def test_cameras_are_opened_and_checked_by_their_kind(tmp_path):
     kinds = {"folder": photographs.FolderCamera, "usb": UsbCamera, "picamera2": Picamera2Camera}
     for name, kind in kinds.items():
         device = str(tmp_path) if name == "folder" else 0

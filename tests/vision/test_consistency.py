@@ -51,9 +51,7 @@ FOUR, FIVE, ALL = (1, 2, 3, 0, 4, 5), (1, 2, 3, 4, 0, 5), (1, 2, 3, 4, 5, 0)
         (ALL, "010000", False, 30 + 4 + 3, "pictures were exchanged"),
     ],
 )
-def test_every_mistake_after_the_first_is_less_likely(
-    source: tuple[int, ...], turns: str, mirrored: bool, against: float, told: str
-) -> None:
+def test_every_mistake_after_the_first_is_less_likely(source, turns, mirrored, against, told):
     one = Explanation(source, tuple(map(int, turns)), mirrored)
     assert one.prior == pytest.approx(against)
     assert one.is_plain == (against == 0)
@@ -62,7 +60,7 @@ def test_every_mistake_after_the_first_is_less_likely(
     assert one.differing_face(one) == "U"
 
 
-def test_two_explanations_differ_first_in_their_order_then_in_their_turns() -> None:
+def test_two_explanations_differ_first_in_their_order_then_in_their_turns():
     plain = Explanation(PLAIN, STRAIGHT)
     assert plain.differing_face(Explanation(PLAIN, (0, 0, 0, 2, 1, 0))) == "D"
     assert plain.differing_face(Explanation((0, 1, 2, 3, 5, 4), (1, 0, 0, 0, 0, 0))) == "L"
@@ -70,7 +68,7 @@ def test_two_explanations_differ_first_in_their_order_then_in_their_turns() -> N
 
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_a_scan_put_right_takes_every_sticker_from_its_picture(size: int, mirrored: bool) -> None:
+def test_a_scan_put_right_takes_every_sticker_from_its_picture(size, mirrored):
     """Mirrored left to right, then turned clockwise: ``turns`` undoes that for each number."""
     turns, source = (0, 1, 2, 3, 1, 2), (3, 0, 1, 2, 5, 4)
     true = np.arange(6 * size * size).reshape(6, size, size)
@@ -110,7 +108,7 @@ def test_a_scan_put_right_takes_every_sticker_from_its_picture(size: int, mirror
 
 
 @pytest.mark.parametrize("source", [PLAIN, SWAPPED, ALL])
-def test_the_least_priors_bound_all_ways_to_hold_the_cube(source: tuple[int, ...]) -> None:
+def test_the_least_priors_bound_all_ways_to_hold_the_cube(source):
     rng = np.random.default_rng(1)
     against = rng.uniform(0, 5, 48)
     least = LeastPriors(source, against)
@@ -125,20 +123,20 @@ def test_the_least_priors_bound_all_ways_to_hold_the_cube(source: tuple[int, ...
 
 @pytest.mark.parametrize("size", [3, 4, 5])
 @pytest.mark.parametrize("turns", [(0, 1, 0, 0, 0, 0), (0, 1, 3, 0, 2, 0)])
-def test_turned_faces_are_turned_back(size: int, turns: tuple[int, ...]) -> None:
+def test_turned_faces_are_turned_back(size, turns):
     found = explain_scan(altered(synthetic_scan(3, size).colours, Explanation(PLAIN, turns)))
     assert found.is_sure
     assert found.best.turns == turns
 
 
-def test_six_pictures_turned_at_random_may_have_been_exchanged_too() -> None:
+def test_six_pictures_turned_at_random_may_have_been_exchanged_too():
     """Held otherwise, the same cube needs four pictures exchanged and fewer of them turned."""
     found = explain_scan(altered(synthetic_scan(3).colours, Explanation(PLAIN, (1, 2, 3, 3, 2, 1))))
     assert not found.is_sure
     assert found.rival is not None
 
 
-def test_a_turned_face_of_a_pocket_cube_is_turned_back_or_left() -> None:
+def test_a_turned_face_of_a_pocket_cube_is_turned_back_or_left():
     """With corners alone several cubes may explain a turned face."""
     found = 0
     for seed in range(8):
@@ -148,7 +146,7 @@ def test_a_turned_face_of_a_pocket_cube_is_turned_back_or_left() -> None:
     assert found >= 4
 
 
-def test_a_good_scan_needs_no_explanation() -> None:
+def test_a_good_scan_needs_no_explanation():
     for seed in range(6):
         colours = synthetic_scan(seed, 3).colours
         assert explain_scan(colours).as_it_came
@@ -175,9 +173,7 @@ CROSS = "DUDUUUDUDFRFRRRFRFRFRFFFRFRUDUDDDUDUBLBLLLBLBLBLBBBLBL"
         (CROSS, moved({1: 4, 4: 1}), False),
     ],
 )
-def test_the_simplest_of_several_explanations_is_taken_if_it_is_alone(
-    truth: str, mistake: Explanation, decided: bool
-) -> None:
+def test_the_simplest_of_several_explanations_is_taken_if_it_is_alone(truth, mistake, decided):
     if len(truth) < 54:
         truth = Cube.solved().apply(truth).facelets()
     reading = read_cube(altered(classic(truth), mistake))
@@ -189,7 +185,7 @@ def test_the_simplest_of_several_explanations_is_taken_if_it_is_alone(
         assert reading.look_again in FACES and reading.margin < UNIQUE
 
 
-def test_without_usual_colours_mirrored_pictures_are_never_told_from_a_swap() -> None:
+def test_without_usual_colours_mirrored_pictures_are_never_told_from_a_swap():
     """Mirrored pictures, and R and L swapped: equally good cubes, each the other's mirror image."""
     order = [2, 0, 1, 4, 5, 3]
     rgb = np.array([[250, 120, 190], [20, 20, 25], [120, 70, 30], [130, 130, 130], [90, 30, 140],
@@ -204,7 +200,7 @@ def test_without_usual_colours_mirrored_pictures_are_never_told_from_a_swap() ->
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_the_same_face_seen_twice_is_named(size: int) -> None:
+def test_the_same_face_seen_twice_is_named(size):
     colours = synthetic_scan(6, size).colours
     again = replace(colours.face("R"), linear_rgb=colours.face("R").linear_rgb * np.float32(0.9))
     with pytest.raises(Unreadable, match="R and B show the same face") as refusal:
@@ -220,7 +216,7 @@ def a_row_off(colours: StickerColours, letter: str, fill: np.ndarray) -> Sticker
 
 
 @pytest.mark.parametrize("kind", ["dark", "of one colour", "the row below twice"])
-def test_a_face_read_a_row_off_is_never_a_sure_wrong_cube(kind: str) -> None:
+def test_a_face_read_a_row_off_is_never_a_sure_wrong_cube(kind):
     counts: Counter[str] = Counter()
     named = 0
     for seed in range(4):

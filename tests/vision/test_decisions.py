@@ -68,9 +68,7 @@ def marked(*stickers: int) -> np.ndarray:
         ({"worst_face": 0.51, "margin": 1.0}, False, False, True),
     ],
 )
-def test_how_far_a_decision_is_believed(
-    values: dict[str, Any], sure: bool, plausible: bool, refused: bool
-) -> None:
+def test_how_far_a_decision_is_believed(values, sure, plausible, refused):
     verdict = some(**values)
     assert verdict.is_sure == sure
     assert verdict.is_plausible == plausible
@@ -101,13 +99,7 @@ def test_how_far_a_decision_is_believed(
         ),
     ],
 )
-def test_a_refusal_names_the_face_to_look_at_again(
-    values: dict[str, Any],
-    reason: str,
-    doubtful: tuple[str, ...],
-    face: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_refusal_names_the_face_to_look_at_again(values, reason, doubtful, face, monkeypatch):
     monkeypatch.setattr(reader, "odd_face", lambda seen: "L")
     verdict = some(strange=marked(0, 1, 20, 22, 26), **{"misfit": 1.0, **values}, renamed_centres=0)
     with pytest.raises(Unreadable, match=reason) as refusal:
@@ -127,9 +119,7 @@ def test_a_refusal_names_the_face_to_look_at_again(
     ],
 )
 @pytest.mark.parametrize("why", ["strange", "unseen"])
-def test_two_centres_of_different_axes_name_the_faces(
-    unclear: str, face: str | None, why: str
-) -> None:
+def test_two_centres_of_different_axes_name_the_faces(unclear, face, why):
     which = marked(*centres(3)[[FACES.index(letter) for letter in unclear]])
     weight = np.where(which & (why == "unseen"), 0.0, 1.0)
     seen = replace(clear().features, weight=weight)
@@ -161,9 +151,7 @@ def standing(scheme: str, tint: float = 0.7) -> np.ndarray:
         ("WRGYOB", "WOGYRB", True),
     ],
 )
-def test_usual_colours_stand_as_on_a_cube_that_is_sold(
-    scheme: str, known: str | None, odd: bool
-) -> None:
+def test_usual_colours_stand_as_on_a_cube_that_is_sold(scheme, known, odd):
     model = SimpleNamespace(mean=standing(scheme))
     verdict = replace(some(model=model, features=FEATURES, renamed_centres=0), scheme=known)
     for size in (2, 3, 4):
@@ -177,7 +165,7 @@ def test_usual_colours_stand_as_on_a_cube_that_is_sold(
     assert found == (["WRGYOB", "WRGBOY"] if known is None else [known])
 
 
-def test_colours_too_far_from_the_usual_ones_have_no_names() -> None:
+def test_colours_too_far_from_the_usual_ones_have_no_names():
     away = np.zeros((6, 3))
     away[:2, 0] = 1, -1  # no tint: a root mean square of the square root of a third
     for far, is_known in ((1.05, True), (1.07, False)):
@@ -217,8 +205,8 @@ def thoughts(monkeypatch: pytest.MonkeyPatch) -> Thoughts:
     ],
 )
 def test_a_scan_put_right_has_to_be_a_clear_cube_and_clearly_better(
-    thoughts: Thoughts, cost: float, worse: dict[str, Any], put_right: bool
-) -> None:
+    thoughts, cost, worse, put_right
+):
     thoughts.pictures = replace(thoughts.pictures, as_it_came=False)
     thoughts.corrected = replace(thoughts.corrected, **worse)
     reading = thoughts.of(cost=cost)
@@ -229,16 +217,14 @@ def test_a_scan_put_right_has_to_be_a_clear_cube_and_clearly_better(
     assert put_right or reading.margin == 0.0
 
 
-def test_one_contradiction_is_to_be_looked_at_again_and_more_are_refused(
-    thoughts: Thoughts,
-) -> None:
+def test_one_contradiction_is_to_be_looked_at_again_and_more_are_refused(thoughts):
     reading = thoughts.of(odds_of_colouring=-9.0, recoloured=np.array([21]))
     assert (reading.confident, reading.doubtful, reading.look_again) == (False, ("F4",), "F")
     with pytest.raises(Unreadable, match="F4, D2 clearly show"):
         thoughts.of(odds_of_colouring=-9.0, recoloured=np.array([21, 28]))
 
 
-def test_what_else_may_have_happened_to_the_pictures_bounds_the_margin(thoughts: Thoughts) -> None:
+def test_what_else_may_have_happened_to_the_pictures_bounds_the_margin(thoughts):
     sure = thoughts.of()
     assert sure.confident and sure.look_again is None
     assert sure.margin == calibrate_margin(min(clear().margin, clear().odds_of_assembly))
@@ -262,7 +248,7 @@ def test_what_else_may_have_happened_to_the_pictures_bounds_the_margin(thoughts:
 
 
 @pytest.mark.parametrize("seed", [3, 4, 5])
-def test_doubt_is_the_share_of_other_letters_and_names_what_to_look_at(seed: int) -> None:
+def test_doubt_is_the_share_of_other_letters_and_names_what_to_look_at(seed):
     decision = decide(synthetic_scan(seed, 3, harsh=3.0).colours)
     assert decision.doubt.min() > -1e-6 and decision.doubt.max() < 1 + 1e-6
     doubtful = set(decision.doubtful.tolist())

@@ -138,9 +138,7 @@ FIGURES: list[tuple[Callable[..., float], tuple[float, ...], float]] = [
 
 
 @pytest.mark.parametrize(("of", "given", "expected"), FIGURES)
-def test_figures_are_the_same_to_the_sixth_digit(
-    of: Callable[..., float], given: tuple[float, ...], expected: float
-) -> None:
+def test_figures_are_the_same_to_the_sixth_digit(of, given, expected):
     assert of(*given) == pytest.approx(expected, rel=1e-6)
 
 
@@ -192,8 +190,8 @@ PLACES = np.zeros(2, np.int64), np.zeros(2, np.int64)
     ],
 )
 def test_arrays_that_are_longer_or_shorter_than_they_should_be_are_rejected(
-    call: Callable[..., object], arguments: tuple[object, ...], lengths: tuple[int, ...]
-) -> None:
+    call, arguments, lengths
+):
     call(*arguments)
     for (number, own), more in product(enumerate(arguments), lengths):
         if isinstance(own, np.ndarray):
@@ -272,15 +270,13 @@ SQUARE = np.ones((2, 2))
         ),
     ],
 )
-def test_numbers_out_of_range_are_rejected(
-    complaint: str, call: Callable[..., object], cases: list[tuple[object, ...]]
-) -> None:
+def test_numbers_out_of_range_are_rejected(complaint, call, cases):
     for arguments in cases:
         with pytest.raises((ValueError, IndexError), match=complaint):
             call(*arguments)
 
 
-def test_the_limits_themselves_are_accepted() -> None:
+def test_the_limits_themselves_are_accepted():
     for shape, ranks in (((1, 1, 1), 1), ((1, 1, 3), 4), ((12, 12, 2), 1)):
         assert ranked(*shape, ranks=ranks).cost(0, 0, 0) == shape[0]
     assert ranked(1, 1, 1).cost(0, 1, 0) == np.inf

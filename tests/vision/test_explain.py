@@ -1,7 +1,5 @@
 """The picture that explains a reading."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -45,7 +45,7 @@ def placed(lattice: Lattice) -> list[list[int]]:
     return sorted((lattice.nodes - lattice.nodes.min(axis=0)).tolist())
 
 
-def test_of_patches_that_share_a_centre_the_largest_stays() -> None:
+def test_of_patches_that_share_a_centre_the_largest_stays():
     """In any order, and however far apart they stand in the list."""
     middles = np.array([[100.0 * number, 50.0] for number in range(40)])
     inner = squares(middles + 1.0, 20.0)
@@ -60,7 +60,7 @@ def test_of_patches_that_share_a_centre_the_largest_stays() -> None:
     assert len(squares(30.0 * nodes(3), 27.0).join_with(outline).distinct()) == 10
 
 
-def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it() -> None:
+def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it():
     """As a reflection across the middle of a 3x3x3 leaves them."""
     seen = nodes(3)[[0, 1, 2, 6, 7, 8]]
     blobs = squares(30.0 * seen, 27.0)
@@ -70,7 +70,7 @@ def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it() -> None:
     assert np.linalg.norm(found.homography[:2, :2], axis=0) == pytest.approx([30.0, 30.0])
 
 
-def test_memory_does_not_grow_with_the_pairs_of_patches() -> None:
+def test_memory_does_not_grow_with_the_pairs_of_patches():
     """A face of nine stickers among 4000 squares anywhere."""
     rng = np.random.default_rng(1)
     width = 30.0 * 4000**0.5
@@ -117,9 +117,7 @@ def drawn(shape: str, side: int, colour: tuple[int, int, int] = (200, 60, 40)) -
         ("square", 120, False),
     ],
 )
-def test_patches_are_like_parallelograms_of_a_stickers_size(
-    shape: str, side: int, found: bool
-) -> None:
+def test_patches_are_like_parallelograms_of_a_stickers_size(shape, side, found):
     blobs = find_blobs(edge_strength(drawn(shape, side)), 28)
     near = (np.abs(blobs.centres - 100).max(axis=1) < 25) & (blobs.areas**0.5 < side + 10)
     assert near.any() == found
@@ -136,7 +134,7 @@ def test_patches_are_like_parallelograms_of_a_stickers_size(
 
 
 @pytest.mark.parametrize("channel", [0, 1, 2])
-def test_a_step_of_any_channel_is_an_edge(channel: int) -> None:
+def test_a_step_of_any_channel_is_an_edge(channel):
     image = np.full((40, 40, 3), 100, np.uint8)
     image[:, 20:, channel] = 160
     edges = edge_strength(image)
@@ -148,7 +146,7 @@ def test_a_step_of_any_channel_is_an_edge(channel: int) -> None:
         assert (np.abs(blobs.areas**0.5 - 56) < 6).any() == found
 
 
-def test_a_homography_is_fitted_to_points_and_leads_there_and_back() -> None:
+def test_a_homography_is_fitted_to_points_and_leads_there_and_back():
     rng = np.random.default_rng(1)
     points = rng.uniform(-3, 3, (12, 2))
     true = np.array([[30.0, 4.0, 200.0], [-3.0, 28.0, 150.0], [0.02, -0.01, 1.0]])
@@ -169,7 +167,7 @@ def test_a_homography_is_fitted_to_points_and_leads_there_and_back() -> None:
 
 @pytest.mark.parametrize("size", [2, 3, 5])
 @pytest.mark.parametrize("angle", [0.0, 20.0, 40.0])
-def test_a_face_turned_and_seen_from_aside_is_found_whole(size: int, angle: float) -> None:
+def test_a_face_turned_and_seen_from_aside_is_found_whole(size, angle):
     cos, sin = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
     across = np.array([[cos, -sin], [sin, cos]]) @ np.diag([40.0, 30.0])
     count = size * size
@@ -198,9 +196,7 @@ def test_a_face_turned_and_seen_from_aside_is_found_whole(size: int, angle: floa
         (0.0, 1 / 2.3, False),
     ],
 )
-def test_patches_of_one_face_stand_on_nodes_and_are_about_as_large(
-    off: float, area: float, taken: bool
-) -> None:
+def test_patches_of_one_face_stand_on_nodes_and_are_about_as_large(off, area, taken):
     centres, sides = 30.0 * nodes(4), np.full(16, 24.0)
     centres[15] += 30.0 * off
     sides[15] *= area**0.5
@@ -209,7 +205,7 @@ def test_patches_of_one_face_stand_on_nodes_and_are_about_as_large(
     assert (found.residual > 1e-3) == (taken and off > 0)
 
 
-def test_a_grid_has_corners_cells_and_centres_row_by_row_and_moves_with_its_picture() -> None:
+def test_a_grid_has_corners_cells_and_centres_row_by_row_and_moves_with_its_picture():
     upright = np.array([[20.0, 0, 100], [0, 20.0, 50], [0, 0, 1]])
     grid = FaceGrid(3, upright, fit=0.6, seen=0.4)
     assert grid.corners.tolist() == [[100, 50], [160, 50], [160, 110], [100, 110]]
@@ -231,9 +227,7 @@ def test_a_grid_has_corners_cells_and_centres_row_by_row_and_moves_with_its_pict
     ("pitch", "width", "work"),
     [(20, 640, 640), (5, 640, 640), (8, 1280, 1280), (10, 2000, 2000), (40, 3200, 1280)],
 )
-def test_cells_are_judged_with_sixteen_pixels_where_the_picture_has_them(
-    pitch: float, width: int, work: int
-) -> None:
+def test_cells_are_judged_with_sixteen_pixels_where_the_picture_has_them(pitch, width, work):
     image = np.zeros((60, width, 3), np.uint8)
     found, factor = finding.shrink_to_cells(image, FaceGrid(3, np.diag([pitch, pitch, 1.0]), 1, 1))
     assert found.shape[1] == work and factor == width / work
@@ -262,7 +256,7 @@ def evidence(image: np.ndarray = FACE, reflections: bool = False) -> GridEvidenc
     return gather(Pyramid(image), laid(115.5, 75.5), (0, 0), (2, 2), reflections=reflections)
 
 
-def test_cells_of_a_face_look_like_stickers_and_nothing_beside_it_does() -> None:
+def test_cells_of_a_face_look_like_stickers_and_nothing_beside_it_does():
     found = evidence()
     assert found.first == (-2, -2)
     face = np.zeros((7, 7), dtype=bool)
@@ -284,15 +278,13 @@ def test_cells_of_a_face_look_like_stickers_and_nothing_beside_it_does() -> None
         (np.zeros((160, 192, 3), np.uint8), 64.0, 64.0, 0, 6, 5),
     ],
 )
-def test_cells_beyond_the_picture_are_told(
-    image: np.ndarray, left: float, top: float, first_column: int, columns: int, rows: int
-) -> None:
+def test_cells_beyond_the_picture_are_told(image, left, top, first_column, columns, rows):
     inside = np.zeros((7, 7), dtype=bool)
     inside[:rows, first_column:columns] = True
     assert (gather(Pyramid(image), laid(left, top), (0, 0), (2, 2)).inside == inside).all()
 
 
-def test_a_sticker_of_two_colours_is_not_even_unless_a_reflection_may_lie_on_it() -> None:
+def test_a_sticker_of_two_colours_is_not_even_unless_a_reflection_may_lie_on_it():
     image = FACE.copy()
     cell = image[94:122, 134:162]
     cell[:] = (60, 90, 150)
@@ -307,7 +299,7 @@ def test_a_sticker_of_two_colours_is_not_even_unless_a_reflection_may_lie_on_it(
     assert (lit.even[others] == plain.even[others]).all()
 
 
-def test_the_window_on_the_face_is_marked_and_what_goes_on_past_it_is_not() -> None:
+def test_the_window_on_the_face_is_marked_and_what_goes_on_past_it_is_not():
     picture, homography = Pyramid(stickers(4, 80, 40)), laid(95.5, 55.5)
     blobs = squares(32.0 * nodes(4) + np.array([95.5, 55.5]), 28.0)
     lattice = Lattice(nodes(4).astype(int), np.arange(16), homography, 0.0)

@@ -24,7 +24,7 @@ from vision.locate.six_faces import scan_frames
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
-def test_faces_of_every_size_are_found_without_being_told_the_size(size: int) -> None:
+def test_faces_of_every_size_are_found_without_being_told_the_size(size):
     right = 0
     for seed in range(1000, 1003):
         cube = render_cube(seed, size)
@@ -34,21 +34,21 @@ def test_faces_of_every_size_are_found_without_being_told_the_size(size: int) ->
     assert right >= 16, f"{right} of 18"
 
 
-def test_where_glare_leaves_too_little_the_face_is_where_the_others_have_it() -> None:
+def test_where_glare_leaves_too_little_the_face_is_where_the_others_have_it():
     """In this cube's picture of D a reflection hides what the four stickers have in common."""
     cube = render_cube(100_047, 2)
     assert not locate_grids(cube.frames["D"].image, (2,), thorough=False)
     assert is_right(scan_frames(cube.frames).grids["D"], cube, "D")
 
 
-def test_a_face_beside_it_that_shows_as_clearly_is_not_taken_for_it() -> None:
+def test_a_face_beside_it_that_shows_as_clearly_is_not_taken_for_it():
     """Tilted by 34 degrees, another side of the cube shows nearly as clearly."""
     cube = render_cube(1_203_500, 2)
     grids = scan_frames(cube.frames).grids
     assert all(is_right(grids[face], cube, face) for face in FACES)
 
 
-def test_pictures_without_a_cube_have_no_face() -> None:
+def test_pictures_without_a_cube_have_no_face():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         room = random_room(rng, (640, 480))
@@ -65,7 +65,7 @@ def covered(cube: RenderedCube, face: str, share: float) -> np.ndarray:
     return image
 
 
-def test_a_face_half_covered_is_not_taken_for_a_smaller_one() -> None:
+def test_a_face_half_covered_is_not_taken_for_a_smaller_one():
     taken = 0
     for seed in range(8):
         cube = render_cube(3000 + seed, 3, stickerless=False, max_tilt=10, faces="F")
@@ -74,7 +74,7 @@ def test_a_face_half_covered_is_not_taken_for_a_smaller_one() -> None:
     assert taken <= 1
 
 
-def test_a_face_cut_by_the_edge_of_the_picture_is_not_read_a_row_off() -> None:
+def test_a_face_cut_by_the_edge_of_the_picture_is_not_read_a_row_off():
     taken = 0
     for seed in range(8):
         cube = render_cube(4000 + seed, 3, stickerless=False, max_tilt=10, faces="F")
@@ -87,7 +87,7 @@ def test_a_face_cut_by_the_edge_of_the_picture_is_not_read_a_row_off() -> None:
     assert taken <= 1
 
 
-def test_no_face_says_what_to_do() -> None:
+def test_no_face_says_what_to_do():
     with pytest.raises(NoFace, match="show the whole face"):
         locate_face(np.full((240, 320, 3), 128, dtype=np.uint8))
     frames = {face: Frame(np.full((240, 320, 3), 90, np.uint8), face, 0) for face in FACES}
@@ -95,7 +95,7 @@ def test_no_face_says_what_to_do() -> None:
         scan_frames(frames)
 
 
-def test_a_hint_from_another_picture_finds_what_glare_hides() -> None:
+def test_a_hint_from_another_picture_finds_what_glare_hides():
     cube = render_cube(5003, 2, stickerless=False, max_tilt=10, faces="UR")
     hint = locate_face(cube.frames["U"].image, (2,))
     image = cube.frames["R"].image.copy()
@@ -123,21 +123,21 @@ def shining(cube: RenderedCube, face: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", [7000, 7001, 7002])
-def test_a_reflection_across_a_whole_row_leaves_the_rows_beside_it(seed: int) -> None:
+def test_a_reflection_across_a_whole_row_leaves_the_rows_beside_it(seed):
     cube = render_cube(seed, 3, stickerless=False, max_tilt=8, faces="F")
     grids = locate_grids(shining(cube, "F"), (3,))
     assert grids and is_right(grids[0], cube, "F")
 
 
 @pytest.mark.parametrize("resolution", [(320, 240), (1280, 960), (480, 640), (2592, 1944)])
-def test_any_resolution_will_do(resolution: tuple[int, int]) -> None:
+def test_any_resolution_will_do(resolution):
     cube = render_cube(6000, 3, resolution=resolution, max_tilt=20, faces="U")
     assert is_right(locate_face(cube.frames["U"].image), cube, "U")
 
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(16, 16), (17, 200), (640, 16), (90, 70)]))
-def test_noise_of_any_shape_never_breaks_the_locator(seed: int, shape: tuple[int, int]) -> None:
+def test_noise_of_any_shape_never_breaks_the_locator(seed, shape):
     rng = np.random.default_rng(seed)
     image = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
     for grid in locate_grids(image):
@@ -156,7 +156,7 @@ def test_noise_of_any_shape_never_breaks_the_locator(seed: int, shape: tuple[int
         ("white-body", (106, 133, 144)),
     ],
 )
-def test_faces_are_found_where_people_photograph_them(kind: str, seeds: tuple[int, ...]) -> None:
+def test_faces_are_found_where_people_photograph_them(kind, seeds):
     """Faces that one look at one scale, for dark lines and without reflections misses; the first
     three on the white wall it does not.
     """
@@ -168,7 +168,7 @@ def test_faces_are_found_where_people_photograph_them(kind: str, seeds: tuple[in
 
 
 @pytest.mark.parametrize("light", LIGHTS)
-def test_a_stickerless_face_of_one_colour_is_found_by_the_gaps_of_its_pieces(light: str) -> None:
+def test_a_stickerless_face_of_one_colour_is_found_by_the_gaps_of_its_pieces(light):
     """No step between its pieces reaches the levels that count as edges at first."""
     for seed in (0, 4, 7):
         cube = render_plain_face(seed, light, 9)

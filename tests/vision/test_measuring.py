@@ -58,7 +58,7 @@ def measured(image: np.ndarray, corners: np.ndarray = CORNERS) -> FaceColours:
     return measure_face(Frame(image, "test", 5), FaceGrid.from_corners(corners, 3).quads)
 
 
-def test_what_lies_on_a_sticker_and_perspective_do_not_count() -> None:
+def test_what_lies_on_a_sticker_and_perspective_do_not_count():
     spoilt = face()
     cv2.circle(spoilt, (90, 80), 18, (255, 255, 255), -1)
     cv2.ellipse(spoilt, (290, 280), (22, 16), 0, 0, 360, (40, 20, 90), -1)
@@ -70,7 +70,7 @@ def test_what_lies_on_a_sticker_and_perspective_do_not_count() -> None:
         assert np.abs(look.linear_rgb - srgb_to_linear(COLOURS)).max() < 0.03
 
 
-def test_clipped_channels_are_flagged_and_stickers_outside_the_picture_not_valid() -> None:
+def test_clipped_channels_are_flagged_and_stickers_outside_the_picture_not_valid():
     look = measured(np.clip(face(0.5).astype(int) * 3 // 2, 0, 255).astype(np.uint8))
     clipped = (COLOURS.astype(int) * 3 // 2 >= 255).any(axis=1)
     assert look.saturated.tolist() == clipped.tolist()
@@ -81,7 +81,7 @@ def test_clipped_channels_are_flagged_and_stickers_outside_the_picture_not_valid
 @pytest.mark.parametrize(
     "quads", [CORNERS, np.zeros((9, 3, 2)), np.full((9, 4, 2), np.nan), np.full((4, 4, 2), np.inf)]
 )
-def test_only_finite_quadrilaterals_are_measured(quads: np.ndarray) -> None:
+def test_only_finite_quadrilaterals_are_measured(quads):
     with pytest.raises(ValueError, match="finite quadrilaterals"):
         measure_face(Frame(face(), "test", 0), quads)
 
@@ -93,9 +93,7 @@ def test_only_finite_quadrilaterals_are_measured(quads: np.ndarray) -> None:
     cover=st.integers(0, 24),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_what_covers_less_than_half_never_wins(
-    colour: tuple[int, int, int], noise: float, cover: int, seed: int
-) -> None:
+def test_what_covers_less_than_half_never_wins(colour, noise, cover, seed):
     image = np.empty((80, 80, 3))
     image[:] = colour
     image[15 : 15 + cover, 15:65] = 255 - np.array(colour)
@@ -118,12 +116,12 @@ def lines(colour: tuple[int, int, int], over: tuple[int, int, int], count: int) 
 
 
 @pytest.mark.parametrize(("rows", "saturated"), [(0, False), (3, False), (4, True), (10, True)])
-def test_a_sticker_is_clipped_where_more_than_three_tenths_are(rows: int, saturated: bool) -> None:
+def test_a_sticker_is_clipped_where_more_than_three_tenths_are(rows, saturated):
     """Of a colour near the top of one channel, so that all of it is one colour."""
     assert lines((251, 60, 30), (254, 60, 30), rows).saturated.tolist() == [saturated]
 
 
-def test_what_most_samples_share_is_taken_and_the_spread_told() -> None:
+def test_what_most_samples_share_is_taken_and_the_spread_told():
     for rows, colour in ((4, (120, 60, 30)), (6, (20, 200, 90))):
         look = lines((120, 60, 30), (20, 200, 90), rows)
         assert look.linear_rgb[0] == pytest.approx(srgb_to_linear(colour), rel=0.02)
@@ -133,7 +131,7 @@ def test_what_most_samples_share_is_taken_and_the_spread_told() -> None:
     assert look.spread[0] == pytest.approx([(high - low) / 2, 0, 0], rel=0.1, abs=1e-6)
 
 
-def test_positions_are_in_half_diagonals_from_the_middle_of_the_picture() -> None:
+def test_positions_are_in_half_diagonals_from_the_middle_of_the_picture():
     quad = np.array([[[20, 5], [44, 9], [40, 33], [16, 29]]], np.float32)
     look = measure_face(Frame(np.zeros((41, 61, 3), np.uint8), "", 0), quad)
     middle = quad.mean(axis=1)[0]
@@ -144,7 +142,7 @@ def test_positions_are_in_half_diagonals_from_the_middle_of_the_picture() -> Non
 @pytest.mark.parametrize(
     ("enough", "asked"), [(1.0, []), (0.5, [0.4]), (0.2, [0.4, 0.16]), (0.1, [0.4, 0.16])]
 )
-def test_darker_pictures_are_taken_while_stickers_clip(enough: float, asked: list[float]) -> None:
+def test_darker_pictures_are_taken_while_stickers_clip(enough, asked):
     def paint(_: int, exposure: float) -> np.ndarray:
         return np.full((41, 61, 3), (255 if exposure > enough else 200, 60, 30), np.uint8)
 
@@ -160,7 +158,7 @@ def test_darker_pictures_are_taken_while_stickers_clip(enough: float, asked: lis
 
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=50))
-def test_srgb_survives_linear_light(values: list[int]) -> None:
+def test_srgb_survives_linear_light(values):
     assert linear_to_srgb(srgb_to_linear(values)).tolist() == values
     assert linear_to_srgb([-1.0, 0.0031, 0.0032, 1.0, 2.0]).tolist() == [0, 10, 11, 255, 255]
     assert srgb_to_linear([10, 11, 255]) == pytest.approx([0.003035, 0.003347, 1.0], abs=1e-6)
@@ -179,7 +177,7 @@ def part(
     )
 
 
-def test_two_looks_are_weighed_by_their_scatter_in_the_exposure_of_the_first() -> None:
+def test_two_looks_are_weighed_by_their_scatter_in_the_exposure_of_the_first():
     """Variances of what the spread is, after scaling, and two thousandths of noise."""
     first, second = part(0.6, spread=0.010), part(0.2, spread=0.002)
     second.linear_rgb[0] = 0.22
@@ -214,12 +212,8 @@ FULL, HIDDEN = {"saturated": True}, {"valid": False}
     ],
 )
 def test_what_was_clipped_or_hidden_counts_only_where_nothing_better_was_seen(
-    first: dict[str, bool],
-    second: dict[str, bool],
-    light: float | None,
-    saturated: bool,
-    valid: bool,
-) -> None:
+    first, second, light, saturated, valid
+):
     merged = merge_faces([part(0.6, **first), part(0.3, **second)])
     if light is not None:
         assert merged.linear_rgb == pytest.approx(np.full((4, 3), light), rel=1e-3)
@@ -228,7 +222,7 @@ def test_what_was_clipped_or_hidden_counts_only_where_nothing_better_was_seen(
 
 
 @pytest.mark.parametrize(("fit", "camera"), [(0.8, "a"), (0.7, "b")])
-def test_of_looks_as_good_the_first_tells_where_it_was_seen(fit: float, camera: str) -> None:
+def test_of_looks_as_good_the_first_tells_where_it_was_seen(fit, camera):
     places = np.zeros((4, 2), np.float32)
     first = part(0.5, camera="a", fit=fit, time_us=9, positions=places)
     merged = merge_faces([first, part(0.5, camera="b", fit=0.8, time_us=5, positions=places + 1)])
@@ -266,12 +260,12 @@ ZEROS = np.zeros((4, 3), np.float32)
         (lambda: replace(WHOLE, linear_rgb=np.full((24, 3), np.nan)), "finite"),
     ],
 )
-def test_values_that_are_no_cubes_colours_are_named(make: object, says: str) -> None:
+def test_values_that_are_no_cubes_colours_are_named(make, says):
     with pytest.raises(InvalidRequest, match=says):
         make()
 
 
-def test_faces_stand_in_their_order_whatever_the_order_they_came_in() -> None:
+def test_faces_stand_in_their_order_whatever_the_order_they_came_in():
     faces = {face: part(0.1 * number) for number, face in enumerate("URFDLB", 1)}
     cube = of_faces(**dict(reversed(faces.items())))
     for number, face in enumerate("URFDLB", 1):
@@ -299,7 +293,7 @@ def scan(light: np.ndarray) -> StickerColours:
     return of_faces(**{f: FaceColours.from_light(p) for f, p in zip(FACES, parts, strict=True)})
 
 
-def test_features_are_log_light_over_a_floor() -> None:
+def test_features_are_log_light_over_a_floor():
     """The level is of what was seen, and never nothing."""
     colours = scan(np.random.default_rng(1).uniform(0.05, 0.9, (24, 3)))
     colours.linear_rgb[:6] = 5.0
@@ -317,7 +311,7 @@ def test_features_are_log_light_over_a_floor() -> None:
     assert dark.values == pytest.approx(np.full((24, 3), np.log(1.02)))
 
 
-def test_the_light_of_a_face_is_taken_out_of_stored_colours() -> None:
+def test_the_light_of_a_face_is_taken_out_of_stored_colours():
     """Faces that are lit differently, and stickers that glare, clip or were not seen."""
     lamps = np.array([1.0, 1.0, 1.0, 0.3, 1.0, 1.0])
     colours = scan(PALETTE[INDEX] * np.repeat(lamps, 9)[:, None])
@@ -342,7 +336,7 @@ def test_the_light_of_a_face_is_taken_out_of_stored_colours() -> None:
         references_of(colours, LETTERS[1:])
 
 
-def test_stored_colours_are_a_table_by_letters() -> None:
+def test_stored_colours_are_a_table_by_letters():
     text = references_to_json(ColourReferences(PALETTE / 3))
     assert list(json.loads(text)["linear_rgb"]) == list(FACES)
     again = references_from_json(text)
@@ -358,7 +352,7 @@ def test_stored_colours_are_a_table_by_letters() -> None:
         {"linear_rgb": {face: [0.1, 0.2, 0.3] for face in "URFDL"}},
     ],
 )
-def test_stored_colours_that_make_no_sense_are_refused(change: dict[str, object]) -> None:
+def test_stored_colours_that_make_no_sense_are_refused(change):
     whole = {"linear_rgb": {face: [0.1, 0.0, 0.3] for face in FACES}}
     assert references_from_json(json.dumps(whole | {"trust": 4.0})).linear_rgb[0, 2] == 0.3
     with pytest.raises(CubistError, match="the stored colours are damaged"):

@@ -126,9 +126,7 @@ THUMBNAIL = marker(0xE1, b"\xff\xc0\x00\x11\x08\x00\x01\x00\x01\x03" + bytes(9) 
     ],
     ids=lambda value: "" if isinstance(value, bytes) else f"{value[0]}-{value[4]}",
 )
-def test_a_header_says_kind_size_depth_and_model(
-    data: bytes, header: tuple[str, int, int, int, str]
-) -> None:
+def test_a_header_says_kind_size_depth_and_model(data, header):
     assert read_header(data) == PhotoHeader(*header)
 
 
@@ -165,14 +163,14 @@ GREY = np.repeat(IMAGE.mean(axis=2).astype(np.uint8)[..., None], 3, axis=2)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_refusals_name_file_and_reason(data: bytes, reason: str) -> None:
+def test_refusals_name_file_and_reason(data, reason):
     with pytest.raises(BadFile, match=reason) as refusal:
         decode_photo(data, "folder/U.png")
     assert "folder/U.png" in str(refusal.value)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".webp"])
-def test_of_large_pictures_half_or_a_quarter_is_enough(suffix: str) -> None:
+def test_of_large_pictures_half_or_a_quarter_is_enough(suffix):
     height, width = IMAGE.shape[:2]
     side = min(height, width)
     for enough, part in ((side, 1), (side // 2 + 1, 1), (side // 2, 2), (side // 4, 4), (1, 4)):
@@ -188,9 +186,7 @@ def test_of_large_pictures_half_or_a_quarter_is_enough(suffix: str) -> None:
     cut=st.integers(0, 4000),
     changes=st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 255)), max_size=6),
 )
-def test_damage_is_refused_or_survived(
-    suffix: str, cut: int, changes: list[tuple[int, int]]
-) -> None:
+def test_damage_is_refused_or_survived(suffix, cut, changes):
     data = bytearray(encoded(suffix))[: cut or None]
     for place, value in changes:
         if place < len(data):
@@ -211,9 +207,7 @@ def test_damage_is_refused_or_survived(
         ("U.png R.heic F.png D.HEIC L.png B.png", r"D\.HEIC, R\.heic cannot be read: save as JPEG"),
     ],
 )
-def test_faces_are_found_by_name_and_what_is_missing_is_told(
-    tmp_path: Path, names: str, told: str | None
-) -> None:
+def test_faces_are_found_by_name_and_what_is_missing_is_told(tmp_path, names, told):
     for name in names.split():
         (tmp_path / name).touch()
     if told is None:
@@ -223,7 +217,7 @@ def test_faces_are_found_by_name_and_what_is_missing_is_told(
         face_files(tmp_path)
 
 
-def test_what_is_no_file_or_a_telephone_s_own_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_file_or_a_telephone_s_own_is_refused(tmp_path):
     (tmp_path / "U.jpg").write_bytes(b"\0\0\0\x18ftypheic" + bytes(40))
     for path, told in ((tmp_path / "U.jpg", "HEIC"), (tmp_path, "cannot be read")):
         with pytest.raises(BadFile, match=told):
@@ -232,9 +226,7 @@ def test_what_is_no_file_or_a_telephone_s_own_is_refused(tmp_path: Path) -> None
         face_files(tmp_path / "none")
 
 
-def test_a_camera_of_a_folder_shows_faces_in_their_order_and_again_after_settling(
-    tmp_path: Path,
-) -> None:
+def test_a_camera_of_a_folder_shows_faces_in_their_order_and_again_after_settling(tmp_path):
     camera = FolderCamera(tmp_path, clock=lambda: 7)
     with pytest.raises(CameraError, match="no photographs"):
         camera.capture()
@@ -261,8 +253,8 @@ def test_a_camera_of_a_folder_shows_faces_in_their_order_and_again_after_settlin
     ],
 )
 def test_a_folder_that_cannot_be_had_is_no_matter_until_it_is_looked_at(
-    tmp_path: Path, error: OSError, trouble: CameraTrouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, error, trouble, monkeypatch
+):
     def fails(_: Path) -> None:
         raise error
 

@@ -39,7 +39,7 @@ real = pytest.mark.skipif(len(FOLDERS) < 2, reason="no real scans beside the che
 
 
 @pytest.mark.parametrize(("size", "least"), [(2, 7), (3, 7), (5, 2)])
-def test_cubes_are_read_from_photographs(size: int, least: int) -> None:
+def test_cubes_are_read_from_photographs(size, least):
     count = 8 if size < 4 else 4
     counts = Counter(read_outcome(render_cube(10_000 + seed, size)) for seed in range(count))
     assert counts["wrong"] == 0 and counts["right"] >= least, counts
@@ -64,7 +64,7 @@ CASES = SHARED / "vision_cases"
     ("name", "side"),
     [("antonin", 1280), ("antonin", 640), ("antonin", 400), ("kcl1", 800), ("kcl1", 400)],
 )
-def test_the_answer_does_not_depend_on_the_number_of_pixels(name: str, side: int) -> None:
+def test_the_answer_does_not_depend_on_the_number_of_pixels(name, side):
     """A solved stickerless cube seen from aside, and white stickers on white plastic."""
     frames = scan_folder(CASES / name, may_doubt=True).frames
     small = {
@@ -89,9 +89,7 @@ def read_by_command(cube: RenderedCube, folder: Path) -> str:
     return CliRunner().invoke(read, ["--faces", str(folder), "--json"]).output
 
 
-def test_a_face_under_reflections_is_measured_where_the_others_are(
-    shining: RenderedCube, cube: RenderedCube, tmp_path: Path
-) -> None:
+def test_a_face_under_reflections_is_measured_where_the_others_are(shining, cube, tmp_path):
     with pytest.raises(OddView, match="picture L: no cube is in view"):
         scan_frames(shining.frames)
     looks = scan_frames(shining.frames, may_doubt=True)
@@ -107,7 +105,7 @@ def test_a_face_under_reflections_is_measured_where_the_others_are(
         scan_frames(without(cube, "F", "B").frames, may_doubt=True)
 
 
-def test_the_cube_chooses_the_place_that_makes_a_sure_one() -> None:
+def test_the_cube_chooses_the_place_that_makes_a_sure_one():
     scan = scan_frames(render_cube(10_001, 3).frames)
     right = scan.grids["F"]
     off = right.shift_by(*(right.centres[1] - right.centres[0]))
@@ -117,7 +115,7 @@ def test_the_cube_chooses_the_place_that_makes_a_sure_one() -> None:
     assert choose_places(hopeless) is hopeless
 
 
-def test_a_picture_of_something_else_makes_no_other_cube() -> None:
+def test_a_picture_of_something_else_makes_no_other_cube():
     for seed in range(3_000, 3_004):
         cube = without(render_cube(seed, 2 + seed % 2), FACES[seed % 6])
         try:
@@ -128,9 +126,7 @@ def test_a_picture_of_something_else_makes_no_other_cube() -> None:
 
 
 @pytest.mark.parametrize(("shrunk", "width"), [(0.2, 1600), (0.15, 3200)])
-def test_large_photographs_are_looked_at_as_large_as_they_must_be(
-    tmp_path: Path, shrunk: float, width: int
-) -> None:
+def test_large_photographs_are_looked_at_as_large_as_they_must_be(tmp_path, shrunk, width):
     """A face 12 pixels a sticker is found at half the size; at 8 the whole pictures are needed."""
     cube = render_cube(500_051, 3)
     for face, frame in cube.frames.items():
@@ -144,7 +140,7 @@ def test_large_photographs_are_looked_at_as_large_as_they_must_be(
 
 
 @real
-def test_real_photographs_are_located_and_read_right() -> None:
+def test_real_photographs_are_located_and_read_right():
     assert len(photo_sets()) == 34
     grids = [
         np.linalg.norm(own.grids[face].centres - np.array(centres), axis=1).max()
@@ -166,7 +162,7 @@ def small_scans() -> list[RealSet]:
 
 
 @real
-def test_real_scans_are_read_right_or_left_open(small_scans: list[RealSet]) -> None:
+def test_real_scans_are_read_right_or_left_open(small_scans):
     found = {own.name: reading_of(own) for own in small_scans if not own.is_corrupt}
     # In one of them red and orange cannot be told apart.
     assert Counter(found.values())["right"] >= len(found) - 4, found
@@ -178,7 +174,7 @@ def test_real_scans_are_read_right_or_left_open(small_scans: list[RealSet]) -> N
 
 
 @real
-def test_real_scans_with_a_face_a_row_off_are_refused(small_scans: list[RealSet]) -> None:
+def test_real_scans_with_a_face_a_row_off_are_refused(small_scans):
     corrupt = [own for own in small_scans if own.is_corrupt]
     assert len(corrupt) == 2
     for own in corrupt:
@@ -188,7 +184,7 @@ def test_real_scans_with_a_face_a_row_off_are_refused(small_scans: list[RealSet]
 
 
 @real
-def test_altered_scans_are_never_surely_wrong(small_scans: list[RealSet]) -> None:
+def test_altered_scans_are_never_surely_wrong(small_scans):
     """Some mistakes for each scan, others for the next."""
     every = list(mistakes())
     counts: Counter[str] = Counter()
@@ -202,7 +198,7 @@ def test_altered_scans_are_never_surely_wrong(small_scans: list[RealSet]) -> Non
 
 @real
 @pytest.mark.parametrize("size", [4, 5, 6, 7])
-def test_larger_cubes_are_read_at_least_as_well_as_by_others(size: int) -> None:
+def test_larger_cubes_are_read_at_least_as_well_as_by_others(size):
     for own in scans(size):
         if own.name.startswith("vision_more/"):  # the other folder's answers are not all certain
             continue
@@ -220,7 +216,7 @@ OVEREXPOSED = "4x4x4-random-05-rcr-3a2ca"
 @real
 @pytest.mark.long
 @pytest.mark.parametrize("size", [4, 5, 6, 7])
-def test_every_larger_cube_is_read_legal_and_solved(size: int) -> None:
+def test_every_larger_cube_is_read_legal_and_solved(size):
     for own in scans(size):
         if OVEREXPOSED in own.name:
             with pytest.raises(Unreadable, match="pictures U and D show the same face"):

@@ -1,7 +1,5 @@
 """Readings of synthetic scans in every light, and of scans that show too little."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -20,14 +20,14 @@ from vision.locate.two_corners import scan_corners
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_cubes_are_read_from_two_corners(size: int) -> None:
+def test_cubes_are_read_from_two_corners(size):
     """Each picture is taken of another corner and turned as it comes."""
     counts = Counter(read_corners_outcome(render_corners(40_000 + n, size)) for n in range(4))
     assert counts["wrong"] == 0 and counts["right"] >= 3, counts
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_the_three_faces_are_found(size: int) -> None:
+def test_the_three_faces_are_found(size):
     cube = render_corners(41_000, size)
     for frame, corners in zip(cube.frames, cube.corners, strict=True):
         found = locate_corners(frame.image)
@@ -43,13 +43,13 @@ def test_the_three_faces_are_found(size: int) -> None:
 
 
 @pytest.mark.parametrize("moves", ["U", "R2 L2", "R L' U2"])
-def test_colours_tell_how_pictures_of_a_nearly_solved_cube_belong_together(moves: str) -> None:
+def test_colours_tell_how_pictures_of_a_nearly_solved_cube_belong_together(moves):
     """Its pieces alone allow more than one way."""
     state = Cube.solved().apply(moves).facelets()
     assert read_corners_outcome(render_corners(42_003, 3, facelets=state)) in {"right", "unsure"}
 
 
-def test_the_face_that_both_pictures_show_is_named() -> None:
+def test_the_face_that_both_pictures_show_is_named():
     with pytest.raises(Unreadable, match="both pictures show the same face") as refusal:
         reading_of(render_corners(43_000, 3, towards=("URF", "UFL")))
     assert "turn the cube over" in refusal.value.reason
@@ -58,7 +58,7 @@ def test_the_face_that_both_pictures_show_is_named() -> None:
         reading_of(same)
 
 
-def test_a_face_seen_twice_in_two_shades_is_not_taken_for_two() -> None:
+def test_a_face_seen_twice_in_two_shades_is_not_taken_for_two():
     """Two corners of a solved cube that share a face, after the white balance has changed."""
     cube = render_corners(43_002, 3, facelets=Cube.solved().facelets(), towards=("URF", "UBR"))
     first, second = cube.frames
@@ -67,13 +67,13 @@ def test_a_face_seen_twice_in_two_shades_is_not_taken_for_two() -> None:
     assert not found.confident
 
 
-def test_pictures_of_two_cubes_make_none() -> None:
+def test_pictures_of_two_cubes_make_none():
     one, other = (render_corners(seed, 3, towards=("URF", "DBL")) for seed in (44_000, 44_001))
     with pytest.raises(Unreadable):
         reading_of(replace(one, frames=(one.frames[0], other.frames[1])))
 
 
-def test_a_picture_without_a_corner_is_named_with_the_remedy() -> None:
+def test_a_picture_without_a_corner_is_named_with_the_remedy():
     cube = render_corners(45_000, 3)
     face = render_cube(45_000, 3, max_tilt=5).frames["F"]
     with pytest.raises(NoFace, match="second picture: a face of a 3x3x3 is in view at the") as odd:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -90,20 +90,14 @@ def two_cubes(face: Face, rng: np.random.Generator) -> Iterator[View]:
         (two_cubes, ViewTrouble.TWO_CUBES, 0.85),
     ],
 )
-def test_views_are_told_by_what_they_show(
-    views: Callable[[Face, np.random.Generator], Iterator[View]],
-    expected: str,
-    least: float,
-    faces: list[Face],
-    rng: np.random.Generator,
-) -> None:
+def test_views_are_told_by_what_they_show(views, expected, least, faces, rng):
     counts = Counter(told(*view) for face in faces for view in views(face, rng))
     assert counts[expected] >= least * counts.total(), counts
     assert expected == "face" or counts["face"] <= 3, counts
     assert views is not no_cube or counts["face"] == 0
 
 
-def test_a_face_beside_its_place_is_found(faces: list[Face]) -> None:
+def test_a_face_beside_its_place_is_found(faces):
     """Seated badly, by half a sticker and more."""
     found = 0
     for cube, picture, corners in faces:
@@ -114,7 +108,7 @@ def test_a_face_beside_its_place_is_found(faces: list[Face]) -> None:
     assert found >= 12, f"{found} of 16"
 
 
-def test_the_covered_stickers_are_named(rng: np.random.Generator) -> None:
+def test_the_covered_stickers_are_named(rng):
     cube = render_cube(31, 3, max_tilt=5, faces="F")
     picture, corners = cube.frames["F"].image.copy(), cube.corners["F"]
     place = seated(corners, 3, rng, slack=0.0)

@@ -92,9 +92,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-async def test_an_attack_fails_and_would_not_without_its_guard(
-    page: PageVisitor, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_attack_fails_and_would_not_without_its_guard(page, name, monkeypatch):
     attack, guard = ATTACKS[name]
     if guard[0] is app:
         assert await page.log_in() == 200
@@ -105,14 +103,14 @@ async def test_an_attack_fails_and_would_not_without_its_guard(
     assert await attack.succeeds(page) is True, "the guard is what stops it"
 
 
-async def test_the_page_itself_may(page: PageVisitor) -> None:
+async def test_the_page_itself_may(page):
     assert await page.log_in() == 200
     assert (await page.ask("POST", "/api/start", page.own, json={"kind": "solve"}))[0] == 200
     assert page.daemon.posts() == [("/start", b'{"kind": "solve"}')]
 
 
 @pytest.mark.parametrize("path", ["/", "/static/main.js", "/api/status", "/nothing", "/login"])
-async def test_every_answer_has_the_headers_that_protect_it(page: PageVisitor, path: str) -> None:
+async def test_every_answer_has_the_headers_that_protect_it(page, path):
     async with page.visitor.get(path) as response:
         for name, value in HEADERS.items():
             assert response.headers[name] == value
@@ -124,7 +122,7 @@ async def test_every_answer_has_the_headers_that_protect_it(page: PageVisitor, p
     assert "frame-ancestors 'none'" in policy
 
 
-async def test_the_cookie_is_no_token_and_no_script_reads_it(page: PageVisitor) -> None:
+async def test_the_cookie_is_no_token_and_no_script_reads_it(page):
     async with page.visitor.post("/login", headers=page.own, json={"token": TOKEN}) as response:
         cookie = response.headers["Set-Cookie"]
     assert cookie.startswith(f"cubist-{page.port}=")
@@ -132,7 +130,7 @@ async def test_the_cookie_is_no_token_and_no_script_reads_it(page: PageVisitor) 
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
 
 
-async def test_logging_out_revokes_the_session_and_closes_its_tabs(page: PageVisitor) -> None:
+async def test_logging_out_revokes_the_session_and_closes_its_tabs(page):
     await page.log_in()
     kept = {cookie.key: cookie.value for cookie in page.visitor.cookie_jar}
     async with page.tab() as tab:
@@ -142,7 +140,7 @@ async def test_logging_out_revokes_the_session_and_closes_its_tabs(page: PageVis
     assert (await page.ask("GET", "/api/status"))[0] == 401, "a copy of the cookie is worth nothing"
 
 
-async def test_logging_out_leaves_the_tabs_of_other_sessions_open(page: PageVisitor) -> None:
+async def test_logging_out_leaves_the_tabs_of_other_sessions_open(page):
     await page.log_in()
     async with page.tab() as other:
         page.visitor.cookie_jar.clear()
@@ -154,7 +152,7 @@ async def test_logging_out_leaves_the_tabs_of_other_sessions_open(page: PageVisi
         assert await other.hear("stopped") is True
 
 
-async def test_wrong_tokens_are_refused_and_counted(page: PageVisitor) -> None:
+async def test_wrong_tokens_are_refused_and_counted(page):
     odd = [b"", b"{", b"[]", b"7", b"{}", b'{"token": [1]}', b'{"token": "\\ud800"}', b"\xff"]
     odd.append(b"[" * 16_000)
     for body in odd:
@@ -166,7 +164,7 @@ async def test_wrong_tokens_are_refused_and_counted(page: PageVisitor) -> None:
     assert await page.log_in() == 429
 
 
-def test_a_session_ends_a_week_after_its_last_use() -> None:
+def test_a_session_ends_a_week_after_its_last_use():
     now, ended = 0.0, list[str]()
     sessions = Sessions("token", ended.append, lambda: now)
     session = sessions.open("token", "here")
@@ -181,7 +179,7 @@ def test_a_session_ends_a_week_after_its_last_use() -> None:
     assert (ended, sessions.is_open(other)) == ([session, other], False)
 
 
-def test_of_too_many_sessions_the_one_unused_for_longest_ends() -> None:
+def test_of_too_many_sessions_the_one_unused_for_longest_ends():
     sessions = Sessions("token")
     first, second, *_ = (sessions.open("token", "here") for _ in range(MOST_SESSIONS))
     assert sessions.is_open(first)
@@ -189,7 +187,7 @@ def test_of_too_many_sessions_the_one_unused_for_longest_ends() -> None:
     assert sessions.is_open(first) and not sessions.is_open(second)
 
 
-def test_wrong_tokens_lock_their_address_out_for_a_minute() -> None:
+def test_wrong_tokens_lock_their_address_out_for_a_minute():
     now = 100.0
     sessions = Sessions("token", clock=lambda: now)
 
@@ -237,9 +235,7 @@ OWN_ADDRESS = ("10.0.0.7", 8421)
         ("a b", OWN_ADDRESS, False),
     ],
 )
-def test_names_and_addresses_that_the_page_answers_to(
-    host: str, sockname: tuple[str, int] | None, served: bool
-) -> None:
+def test_names_and_addresses_that_the_page_answers_to(host, sockname, served):
     request = asking(sockname, Host=host)
     if served:
         access.check_host(request, {"robot.example"})
@@ -249,22 +245,20 @@ def test_names_and_addresses_that_the_page_answers_to(
         assert (refused.value.status, refused.value.error) == (421, "wrong-host")
 
 
-def test_a_page_behind_a_proxy_and_an_address_that_is_typed_are_ours() -> None:
+def test_a_page_behind_a_proxy_and_an_address_that_is_typed_are_ours():
     access.check_origin(asking(None, Host="a:1", Origin="https://a:1"))
     for site in ({}, {"Sec-Fetch-Site": "none"}):
         access.check_fetch_site(asking(None, **site))
 
 
-def test_this_machine_has_its_own_names_and_those_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_machine_has_its_own_names_and_those_given(monkeypatch):
     monkeypatch.setattr(access.socket, "gethostname", lambda: "Pi.Example.org")
     names = {"localhost", "pi.example.org", "pi.local"}
     assert access.own_names() == names
     assert access.own_names(["Robot.Example"]) == names | {"robot.example"}
 
 
-async def test_even_what_is_no_http_is_answered_with_the_headers_that_protect(
-    page: PageVisitor, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_even_what_is_no_http_is_answered_with_the_headers_that_protect(page, caplog):
     reader, writer = await asyncio.open_connection("127.0.0.1", page.port)
     writer.write(b"rubbish\r\n\r\n")
     async with asyncio.timeout(60):
@@ -275,7 +269,7 @@ async def test_even_what_is_no_http_is_answered_with_the_headers_that_protect(
     assert not [one for one in caplog.records if one.exc_info]
 
 
-async def test_the_page_never_asks_for_anything_else(page: PageVisitor) -> None:
+async def test_the_page_never_asks_for_anything_else(page):
     await page.log_in()
     for method, path in (
         ("POST", "/api/shutdown"),
@@ -295,7 +289,7 @@ async def test_the_page_never_asks_for_anything_else(page: PageVisitor) -> None:
     assert page.daemon.asked == []
 
 
-async def test_what_the_daemon_sends_is_never_a_page_of_its_own(page: PageVisitor) -> None:
+async def test_what_the_daemon_sends_is_never_a_page_of_its_own(page):
     await page.log_in()
     assert (await page.ask("GET", "/api/runs/1/files/a.jpg")) == (200, b"\xff\xd8")
     assert (await page.ask("GET", "/api/exports/runs.csv")) == (200, b"run,started")
@@ -303,7 +297,7 @@ async def test_what_the_daemon_sends_is_never_a_page_of_its_own(page: PageVisito
     assert (code, answer["error"]) == (503, "no-daemon")
 
 
-async def test_large_bodies_and_messages_are_cut_off(page: PageVisitor) -> None:
+async def test_large_bodies_and_messages_are_cut_off(page):
     await page.log_in()
     code, _ = await page.ask("POST", "/api/start", page.own, data=b"x" * (app.MAX_BODY + 1))
     assert code == 413
@@ -313,9 +307,7 @@ async def test_large_bodies_and_messages_are_cut_off(page: PageVisitor) -> None:
     assert page.daemon.posts() == []
 
 
-async def test_no_more_tabs_than_a_small_computer_can_serve(
-    page: PageVisitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_more_tabs_than_a_small_computer_can_serve(page, monkeypatch):
     monkeypatch.setattr(hub, "MOST_TABS", 2)
     await page.log_in()
     async with page.tab(), page.tab():
@@ -424,9 +416,7 @@ async def hold_open(make: Any, count: int) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("at", ["page", "control socket"])
-async def test_a_flood_takes_neither_the_page_nor_a_stop_from_others(
-    flooded: FloodScene, at: str
-) -> None:
+async def test_a_flood_takes_neither_the_page_nor_a_stop_from_others(flooded, at):
     def connect() -> tuple[socket.socket, Any]:
         if at == "control socket":
             return socket.socket(socket.AF_UNIX), str(flooded.folder / "run/control.sock")
@@ -496,25 +486,21 @@ async def viewer(page: PageVisitor, options: PageOptions) -> str:
     return token
 
 
-def test_the_routes_for_owners_are_those_of_the_daemon_and_more() -> None:
+def test_the_routes_for_owners_are_those_of_the_daemon_and_more():
     forwarded = {*app.FORWARDED, *MANAGING}
     changing = {(end.method, f"/api{end.path}") for end in forwarded if end.method != "GET"}
     assert len(changing) >= 4 and changing < set(routes_for_owners())
 
 
 @pytest.mark.parametrize(("method", "path"), routes_for_owners())
-async def test_a_viewer_changes_nothing(
-    page: PageVisitor, viewer: str, method: str, path: str
-) -> None:
+async def test_a_viewer_changes_nothing(page, viewer, method, path):
     del viewer
     code, answer = await page.ask(method, path, page.own, json=None if method == "GET" else {})
     assert (code, answer["error"]) == (403, "viewer")
     assert not page.daemon.posts()
 
 
-async def test_a_viewer_sees_everything_until_the_address_is_withdrawn(
-    page: PageVisitor, viewer: str, options: PageOptions
-) -> None:
+async def test_a_viewer_sees_everything_until_the_address_is_withdrawn(page, viewer, options):
     assert (await page.ask("GET", "/api/session"))[1] == {"viewer": True}
     assert (await page.ask("GET", "/api/runs"))[0] == 200
     async with page.tab() as tab:
@@ -540,7 +526,7 @@ async def test_a_viewer_sees_everything_until_the_address_is_withdrawn(
     assert not announced.viewer_urls[0].endswith(viewer)
 
 
-def test_no_number_of_viewers_ends_an_owner_s_session() -> None:
+def test_no_number_of_viewers_ends_an_owner_s_session():
     ended: list[str] = []
     sessions = Sessions("token", ended.append, viewer_token="viewer")
     owner, first = sessions.open("token", "a"), sessions.open("viewer", "a")
@@ -551,9 +537,7 @@ def test_no_number_of_viewers_ends_an_owner_s_session() -> None:
     assert not any(map(sessions.is_owner, [*viewers, "nobody"])), "who has no session may nothing"
 
 
-async def test_tabs_of_viewers_leave_room_for_an_owner(
-    page: PageVisitor, viewer: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_tabs_of_viewers_leave_room_for_an_owner(page, viewer, monkeypatch):
     del viewer
     monkeypatch.setattr(hub, "MOST_TABS", 2)
     async with page.tab(), page.tab():
@@ -567,8 +551,8 @@ async def test_tabs_of_viewers_leave_room_for_an_owner(
 
 
 async def test_where_nothing_can_be_stored_an_address_is_withdrawn_all_the_same(
-    page: PageVisitor, viewer: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    page, viewer, monkeypatch
+):
     def fail(*_: object) -> None:
         raise StorageError("read-only")
 

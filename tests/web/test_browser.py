@@ -34,7 +34,7 @@ from tests.rig.browser import (
     scene,
     until,
 )
-from tests.rig.page_server import TOKEN, PageVisitor
+from tests.rig.page_server import TOKEN
 
 pytestmark = needs_browser
 
@@ -153,7 +153,7 @@ async def replay(page: BrowserPage) -> None:
     assert await page.locator(".photos img").count() >= 12
 
 
-async def test_a_solve_is_seen_from_the_held_button_to_the_solved_cube() -> None:
+async def test_a_solve_is_seen_from_the_held_button_to_the_solved_cube():
     async with scene() as here:
         await solve_and_compare(here)
         allowed = (here.origin, here.origin.replace("http", "ws"), "blob:", "data:")
@@ -165,7 +165,7 @@ async def test_a_solve_is_seen_from_the_held_button_to_the_solved_cube() -> None
 @pytest.mark.parametrize(
     "robot", ["two-arm", "four-arm", "soltvvo", "cubotino-pocket", "six-motor"]
 )
-async def test_every_kind_of_robot_is_followed(robot: str) -> None:
+async def test_every_kind_of_robot_is_followed(robot):
     async with scene(robot, min(20, fastest(load_profile(robot)))) as here:
         await solve_and_compare(here)
 
@@ -182,7 +182,7 @@ async def at_rest(robot: Any) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_a_german_page_follows_an_emergency_stop_and_the_death_of_the_daemon() -> None:
+async def test_a_german_page_follows_an_emergency_stop_and_the_death_of_the_daemon():
     async with scene(speed=5) as here:
         page = await here.open(locale="de-AT")
         assert await page.evaluate("document.documentElement.lang") == "de"
@@ -228,7 +228,7 @@ async def test_a_german_page_follows_an_emergency_stop_and_the_death_of_the_daem
         await until(foreign, f"{answer}.includes('switch at the robot')")
 
 
-async def test_buttons_act_only_when_held_and_homing_makes_the_mechanism_known() -> None:
+async def test_buttons_act_only_when_held_and_homing_makes_the_mechanism_known():
     async with scene() as here:
         page = await here.open()
         drawn = page.locator("#mechanism svg")
@@ -265,7 +265,7 @@ async def test_buttons_act_only_when_held_and_homing_makes_the_mechanism_known()
         assert (status.fault, status.homed) == (None, False)
 
 
-async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it(page: PageVisitor) -> None:
+async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it(page):
     async with open_browser() as browser:
         window, german = [
             await browser.new_page(viewport={"width": 1280, "height": 800}, locale=language)
@@ -317,7 +317,7 @@ async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it(page: PageVi
 
 
 @pytest.mark.long
-async def test_twelve_tabs_and_stop_is_sent_at_once() -> None:
+async def test_twelve_tabs_and_stop_is_sent_at_once():
     async with scene(speed=3) as here:
         page = await here.open()
         others = [await here.tab(page.context, here.origin) for _ in range(11)]
@@ -351,7 +351,7 @@ SIZE_OF_IMAGE = """async (id) => {
 }"""
 
 
-async def test_a_viewer_sees_a_fast_robot_turn_live_and_it_loses_nothing_by_that() -> None:
+async def test_a_viewer_sees_a_fast_robot_turn_live_and_it_loses_nothing_by_that():
     # Slower than it is: a busy computer takes longer for a picture than this robot for a turn.
     async with scene("six-motor", speed=0.1) as here:
         owner = await here.open()
@@ -490,7 +490,7 @@ async def keep_camera_and_colours(page: BrowserPage) -> None:
     await until(page, f"{MESSAGE} === 'kept'")
 
 
-async def test_positions_camera_and_colours_are_calibrated_on_the_page() -> None:
+async def test_positions_camera_and_colours_are_calibrated_on_the_page():
     async with scene() as here:
         page = await open_guide(here)
         assert await state(here) == "maintenance"
@@ -512,7 +512,7 @@ async def test_positions_camera_and_colours_are_calibrated_on_the_page() -> None
         assert here.complaints == []
 
 
-async def test_a_phone_calibrates_in_another_language_until_the_daemon_is_gone() -> None:
+async def test_a_phone_calibrates_in_another_language_until_the_daemon_is_gone():
     async with scene() as here:
         page = await here.open(PHONE, bypass_csp=True)
         await page.click("#tab-calibration")
@@ -539,7 +539,7 @@ async def test_a_phone_calibrates_in_another_language_until_the_daemon_is_gone()
 
 
 @pytest.mark.long
-async def test_the_robot_calibrates_itself_from_the_page() -> None:
+async def test_the_robot_calibrates_itself_from_the_page():
     async with scene(speed=1, misadjusted=Misadjustment(7)) as here:
         page = await open_guide(here)
         page.set_default_timeout(900_000)
@@ -555,7 +555,7 @@ async def test_the_robot_calibrates_itself_from_the_page() -> None:
 
 
 @pytest.mark.long
-async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
+async def test_pictures_for_the_documentation(tmp_path):
     """Keep the pictures in the folder that CUBIST_PICTURES names: docs/pictures."""
     kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
     async with scene(speed=2) as here:

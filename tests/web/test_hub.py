@@ -7,7 +7,6 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -18,7 +17,6 @@ from robot.guide.texts import GuideText
 from robot.web import hub
 from robot.web.guide_process import make_guide, run_guide
 from robot.web.hub import MOST_MESSAGES, QUEUE_LENGTH, Tab
-from robot.web.main import PageOptions
 from tests.rig.guide import FakeCalibrationClient
 from tests.rig.page_server import NOTHING, STATUS, FakePageDaemon, PageVisitor, visited
 
@@ -47,7 +45,7 @@ async def eventually(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_every_tab_is_greeted_once_and_hears_every_event(page: PageVisitor) -> None:
+async def test_every_tab_is_greeted_once_and_hears_every_event(page):
     async with page.tab() as first:
         assert await first.hear() == STATE
         async with page.tab() as second:
@@ -68,9 +66,7 @@ async def test_every_tab_is_greeted_once_and_hears_every_event(page: PageVisitor
 
 
 @pytest.mark.parametrize(("happens", "asked"), [(0, 1), (1, 2), (9, 3)])
-async def test_the_state_is_asked_for_again_if_an_event_came_meanwhile(
-    page: PageVisitor, happens: int, asked: int
-) -> None:
+async def test_the_state_is_asked_for_again_if_an_event_came_meanwhile(page, happens, asked):
     async with page.tab() as first:
         await first.hear("live")
         before = page.daemon.count("/live")
@@ -80,7 +76,7 @@ async def test_the_state_is_asked_for_again_if_an_event_came_meanwhile(
         assert page.daemon.count("/live") - before == asked
 
 
-async def test_a_stop_is_answered_to_the_tab_that_asked(page: PageVisitor) -> None:
+async def test_a_stop_is_answered_to_the_tab_that_asked(page):
     async with page.tab() as tab, page.tab() as other:
         for kind, body in (("stop", b"{}"), ("estop", b'{"emergency": true}')):
             await tab.ask(kind)
@@ -91,9 +87,7 @@ async def test_a_stop_is_answered_to_the_tab_that_asked(page: PageVisitor) -> No
             assert "stopped" not in heard
 
 
-async def test_a_daemon_that_is_gone_is_told_and_asked_for_again(
-    options: PageOptions, short_folder: Path
-) -> None:
+async def test_a_daemon_that_is_gone_is_told_and_asked_for_again(options, short_folder):
     daemon = FakePageDaemon(short_folder / "control.sock")
     async with visited(daemon, options) as page:
         await page.log_in()
@@ -115,7 +109,7 @@ async def test_a_daemon_that_is_gone_is_told_and_asked_for_again(
                 assert await tab.picture() == (1, b"jpeg")
 
 
-async def test_each_picture_is_got_once_and_given_to_who_wants_one(page: PageVisitor) -> None:
+async def test_each_picture_is_got_once_and_given_to_who_wants_one(page):
     daemon = page.daemon
     async with page.tab() as tab, page.tab() as other:
         await tab.hear("status")
@@ -133,7 +127,7 @@ async def test_each_picture_is_got_once_and_given_to_who_wants_one(page: PageVis
 
 
 @pytest.mark.parametrize(("told", "least_ms"), [("61.5", 61_500), ("-1", 0), ("nan", 0), ("x", 0)])
-async def test_a_picture_comes_with_its_age(page: PageVisitor, told: str, least_ms: int) -> None:
+async def test_a_picture_comes_with_its_age(page, told, least_ms):
     page.daemon.age = told
     async with page.tab() as tab:
         await tab.ask("frame")
@@ -141,9 +135,7 @@ async def test_a_picture_comes_with_its_age(page: PageVisitor, told: str, least_
     assert least_ms <= int.from_bytes(data[4:8], "big") < least_ms + 60_000
 
 
-async def test_pictures_come_as_soon_as_the_robot_turns(
-    page: PageVisitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_pictures_come_as_soon_as_the_robot_turns(page, monkeypatch):
     monkeypatch.setattr(hub, "FRAME_PERIOD_S", 3600.0)
     monkeypatch.setattr(hub, "VIDEO_PERIOD_S", 0.01)
     async with page.tab() as tab:
@@ -156,9 +148,7 @@ async def test_pictures_come_as_soon_as_the_robot_turns(
 
 
 @pytest.mark.parametrize("frame", ["x", None])
-async def test_without_a_picture_the_hub_asks_for_one_less_often(
-    page: PageVisitor, frame: Any
-) -> None:
+async def test_without_a_picture_the_hub_asks_for_one_less_often(page, frame):
     page.daemon.frame = frame
     async with page.tab() as tab:
         await tab.ask("frame")
@@ -167,7 +157,7 @@ async def test_without_a_picture_the_hub_asks_for_one_less_often(
         assert page.daemon.pictures == 1
 
 
-async def test_without_a_tab_nothing_is_asked_for(page: PageVisitor) -> None:
+async def test_without_a_tab_nothing_is_asked_for(page):
     async with page.tab() as tab:
         async with page.tab() as other:
             await other.hear("live")
@@ -179,7 +169,7 @@ async def test_without_a_tab_nothing_is_asked_for(page: PageVisitor) -> None:
         assert page.daemon.following == 1
 
 
-async def test_a_tab_may_say_a_hundred_things_a_second(page: PageVisitor) -> None:
+async def test_a_tab_may_say_a_hundred_things_a_second(page):
     async with page.tab() as tab:
         for _ in range(2):
             await tab.ask(*["frame"] * (MOST_MESSAGES - 1), "stop")
@@ -190,14 +180,14 @@ async def test_a_tab_may_say_a_hundred_things_a_second(page: PageVisitor) -> Non
 
 
 @pytest.mark.parametrize("text", [*ODD_MESSAGES, '{"do": "shutdown"}', b'{"do": "frame"}'])
-async def test_what_the_page_never_sends_ends_the_tab(page: PageVisitor, text: str | bytes) -> None:
+async def test_what_the_page_never_sends_ends_the_tab(page, text):
     async with page.tab() as tab:
         send = tab.socket.send_str if isinstance(text, str) else tab.socket.send_bytes
-        await send(text)  # type: ignore[arg-type]
+        await send(text)
         await tab.closed()
 
 
-async def test_a_tab_that_does_not_keep_up_is_cut_off_when_its_queue_is_full() -> None:
+async def test_a_tab_that_does_not_keep_up_is_cut_off_when_its_queue_is_full():
     transport = Mock()
     tab = Tab("mine", Mock(), transport)
     for _ in range(QUEUE_LENGTH):
@@ -210,9 +200,7 @@ async def test_a_tab_that_does_not_keep_up_is_cut_off_when_its_queue_is_full() -
 # The guide of a tab.
 
 
-async def test_nobody_calibrates_where_the_owner_has_not_allowed_it(
-    daemon: FakePageDaemon, options: PageOptions
-) -> None:
+async def test_nobody_calibrates_where_the_owner_has_not_allowed_it(daemon, options):
     async with visited(daemon, replace(options, calibrates=False)) as page:
         await page.log_in()
         assert (await page.ask("GET", "/api/guide"))[1] == {"allowed": False}
@@ -227,7 +215,7 @@ async def refused(page: PageVisitor) -> int:
     return refusal.value.status
 
 
-async def test_one_calibrates_at_a_time_until_the_tab_closes(page: PageVisitor) -> None:
+async def test_one_calibrates_at_a_time_until_the_tab_closes(page):
     async with page.tab("/ws/guide") as tab:
         assert await tab.hear("heading") == "Calibrate"
         assert page.daemon.maintenances == 1
@@ -236,7 +224,7 @@ async def test_one_calibrates_at_a_time_until_the_tab_closes(page: PageVisitor) 
 
 
 @pytest.mark.parametrize("ending", ["odd message", "logging out"])
-async def test_odd_messages_and_logging_out_end_a_guide(page: PageVisitor, ending: str) -> None:
+async def test_odd_messages_and_logging_out_end_a_guide(page, ending):
     async with page.tab("/ws/guide") as tab:
         await tab.hear("heading")
         if ending == "odd message":
@@ -248,9 +236,7 @@ async def test_odd_messages_and_logging_out_end_a_guide(page: PageVisitor, endin
         await eventually(lambda: page.daemon.maintenances == 0)
 
 
-async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(
-    page: PageVisitor,
-) -> None:
+async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(page):
     why = {"reason_code": "busy", "reason_parameters": {"state": "turning"}}
     page.daemon.refusal = {"error": "busy", "reason": "the robot is busy", **why}
     async with page.tab("/ws/guide") as tab:
@@ -259,7 +245,7 @@ async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(
     assert heard.items() >= why.items()
 
 
-def test_a_guide_process_reads_presses_until_its_input_ends() -> None:
+def test_a_guide_process_reads_presses_until_its_input_ends():
     written: list[dict[str, Any]] = []
     undone = threading.Event()
 

@@ -83,7 +83,7 @@ async def handle_the_cube(here: Scene, page: BrowserPage) -> None:
     await until(page, f"{text_of('simulation-answer')} === 'Done.'")
 
 
-async def test_an_owner_looks_after_the_robot_on_the_page() -> None:
+async def test_an_owner_looks_after_the_robot_on_the_page():
     async with scene() as here:
         page = await here.open(DESK, bypass_csp=True)
         phone = await here.open(PHONE, locale="de-DE", color_scheme="dark", bypass_csp=True)
@@ -120,7 +120,7 @@ async def test_an_owner_looks_after_the_robot_on_the_page() -> None:
 
 
 @pytest.mark.long
-async def test_pictures_of_the_owner_s_page(tmp_path: Path) -> None:
+async def test_pictures_of_the_owner_s_page(tmp_path):
     """Keep the picture in the folder that CUBIST_PICTURES names: docs/pictures."""
     kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
     async with scene() as here:

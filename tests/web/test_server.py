@@ -1,7 +1,5 @@
 """The page's server: its files, where it is announced, how it starts and ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gzip
@@ -17,7 +15,6 @@ import urllib.error
 import urllib.request
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
@@ -32,14 +29,14 @@ from robot.web.access import load_token
 from robot.web.announcement import PageError, announcement_file, find_page
 from robot.web.app import load_assets
 from robot.web.main import PageOptions, main, make_announcement, parse, serving
-from tests.rig.page_server import TOKEN, FakePageDaemon, PageVisitor
+from tests.rig.page_server import TOKEN, PageVisitor
 from tests.rig.profiles import refusing
 
 MOST_BYTES = 120 * 1024
 PROGRAM = [sys.executable, "-m", "robot.web.main", "--port", "0"]
 
 
-def test_the_page_is_small_and_whole_and_loads_nothing_from_elsewhere() -> None:
+def test_the_page_is_small_and_whole_and_loads_nothing_from_elsewhere():
     assets = load_assets()
     texts = {f"/static/{language}.json" for language in LANGUAGES}
     # A browser loads one language.
@@ -56,7 +53,7 @@ def test_the_page_is_small_and_whole_and_loads_nothing_from_elsewhere() -> None:
         assert {*named, *modules} <= assets.keys(), path
 
 
-async def test_files_come_zipped_and_only_once(page: PageVisitor) -> None:
+async def test_files_come_zipped_and_only_once(page):
     async with page.visitor.get("/static/cube.js") as response:
         assert response.headers["Content-Encoding"] == "gzip"
         assert response.content_type == "text/javascript"
@@ -71,8 +68,8 @@ async def test_files_come_zipped_and_only_once(page: PageVisitor) -> None:
 
 
 async def test_the_page_is_announced_to_the_group_until_it_ends_and_closes_its_tabs(
-    daemon: FakePageDaemon, options: PageOptions
-) -> None:
+    daemon, options
+):
     environ = {"CUBIST_RUNTIME_DIR": str(options.announce)}
     async with contextlib.AsyncExitStack() as stack:
         async with serving(options, TOKEN):
@@ -98,9 +95,7 @@ async def test_the_page_is_announced_to_the_group_until_it_ends_and_closes_its_t
         find_page(environ)
 
 
-def test_a_port_that_is_taken_ends_the_program_as_bad_usage(
-    short_folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_port_that_is_taken_ends_the_program_as_bad_usage(short_folder, monkeypatch, caplog):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SystemExit) as left:
         main(["--port", str(port := taken.getsockname()[1])])
@@ -111,7 +106,7 @@ def test_a_port_that_is_taken_ends_the_program_as_bad_usage(
     assert not (short_folder / "web.json").exists()
 
 
-def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
+def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path):
     token = load_token(tmp_path)
     assert len(token) == 43
     assert load_token(tmp_path) == token
@@ -126,7 +121,7 @@ def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
         load_token(tmp_path / "nowhere")
 
 
-def test_options_come_from_the_environment_and_flags() -> None:
+def test_options_come_from_the_environment_and_flags():
     environ = {
         "CUBIST_RUNTIME_DIR": "/r",
         "CUBIST_WEB_BIND": "0.0.0.0",
@@ -154,7 +149,7 @@ def test_options_come_from_the_environment_and_flags() -> None:
         ([], {"CUBIST_WEB_CALIBRATE": "perhaps"}),
     ],
 )
-def test_impossible_options_are_bad_usage(flags: list[str], environ: dict[str, str]) -> None:
+def test_impossible_options_are_bad_usage(flags, environ):
     with pytest.raises(SystemExit, match="2"):
         parse(flags, environ | {"CUBIST_RUNTIME_DIR": "/r"})
 
@@ -170,13 +165,7 @@ def test_impossible_options_are_bad_usage(flags: list[str], environ: dict[str, s
         ("::", None, ["pi.local", "127.0.0.1"], False),
     ],
 )
-def test_addresses_that_others_can_use_come_first(
-    bind: str,
-    outward: str | None,
-    urls: list[str],
-    local: bool,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_addresses_that_others_can_use_come_first(bind, outward, urls, local, monkeypatch):
     monkeypatch.setattr(page_program, "_outward_address", lambda: outward)
     monkeypatch.setattr(socket, "gethostname", lambda: "pi.example.org")
     found = make_announcement(bind, 80, "token", "viewer")
@@ -185,8 +174,8 @@ def test_addresses_that_others_can_use_come_first(
 
 
 def test_a_service_s_page_and_one_that_may_not_be_read_have_their_remedies(
-    short_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    short_folder, monkeypatch
+):
     assert announcement_file(SYSTEM_RUNTIME / "control.sock") == Path("/run/cubist-web/web.json")
     monkeypatch.setattr(announcement, "SYSTEM_WEB_RUNTIME", Path("/nonexistent"))
     with pytest.raises(PageError, match="sudo systemctl enable --now cubist-web"):
@@ -197,18 +186,14 @@ def test_a_service_s_page_and_one_that_may_not_be_read_have_their_remedies(
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"urls": 1}', '{"urls": [], "process": "x"}'])
-def test_a_damaged_announcement_is_none(
-    short_folder: Path, text: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
-) -> None:
+def test_a_damaged_announcement_is_none(short_folder, text, monkeypatch, capfd):
     (short_folder / "web.json").write_text(text)
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     assert run(["web"]) == 3
     assert "Restart cubist-web" in capfd.readouterr().err
 
 
-async def test_the_program_and_the_command(
-    daemon: FakePageDaemon, short_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
-) -> None:
+async def test_the_program_and_the_command(daemon, short_folder, monkeypatch, capfd):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     with subprocess.Popen(PROGRAM, stderr=subprocess.PIPE) as process:
         try:
@@ -227,17 +212,15 @@ async def test_the_program_and_the_command(
         finally:
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0
-        assert process.stderr is not None
         said = process.stderr.read().decode()
     assert told["urls"][0].partition("#")[2] not in said, "the journal never has the token"
     assert not (short_folder / "web.json").exists()
 
 
-def test_a_demo_serves_its_page() -> None:
+def test_a_demo_serves_its_page():
     options = ["demo", "--web", "--robot", "two-arm-2x2x2"]
     command = [sys.executable, "-m", "robot.cli.main", *options]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
         said = process.stderr.readline().decode()
         url = said.removeprefix("Its page: ").strip()
         with urllib.request.urlopen(url) as served:
@@ -249,7 +232,7 @@ def test_a_demo_serves_its_page() -> None:
         urllib.request.urlopen(url)
 
 
-def test_the_whole_page_is_at_most_150_kilobytes_on_the_wire() -> None:
+def test_the_whole_page_is_at_most_150_kilobytes_on_the_wire():
     sizes = {path: len(asset.zipped) for path, asset in load_assets().items()}
     languages = [size for path, size in sizes.items() if path.endswith(".json")]
     assert sum(sizes.values()) - sum(languages) + max(languages) < 150_000

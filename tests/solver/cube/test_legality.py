@@ -39,7 +39,7 @@ def refusal(facelets: Iterable[str], size: int = 3) -> IllegalCube:
     return caught.value
 
 
-def test_every_flipped_edge_and_twisted_corner_is_named() -> None:
+def test_every_flipped_edge_and_twisted_corner_is_named():
     for slot in EDGES:
         error = refusal(show(f"{slot}={slot[::-1]}"))
         assert error.reason == f"edge {slot} is flipped"
@@ -65,13 +65,13 @@ DUPLICATE = {"kind": "duplicate-piece", "piece": "UB", "slots": ["UF", "UB"]}
         (show("UF=UB", "DB=DF"), DUPLICATE),
     ],
 )
-def test_impossible_facelets_are_explained(facelets: str, detail: dict[str, Any]) -> None:
+def test_impossible_facelets_are_explained(facelets, detail):
     assert refusal(facelets).facts == detail
 
 
 @settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1))
-def test_one_change_of_a_random_cube_is_always_refused(seed: int) -> None:
+def test_one_change_of_a_random_cube_is_always_refused(seed):
     rng = np.random.default_rng(seed)
     states = Cube.random(rng).states.copy()
     slot = int(rng.integers(20))
@@ -85,7 +85,7 @@ def test_one_change_of_a_random_cube_is_always_refused(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 7), (8, 9)])
-def test_two_swapped_pieces_are_named_unless_the_cube_is_scrambled(first: int, second: int) -> None:
+def test_two_swapped_pieces_are_named_unless_the_cube_is_scrambled(first, second):
     """In a scrambled cube the exchange of any two corners, or of any two edges, explains it."""
     names = [*CORNERS, *EDGES]
     accused = []
@@ -101,7 +101,7 @@ def test_two_swapped_pieces_are_named_unless_the_cube_is_scrambled(first: int, s
 
 
 @pytest.mark.parametrize("slot", [0, 7, 8, 19])
-def test_no_turned_piece_is_accused_where_any_could_be_it(slot: int) -> None:
+def test_no_turned_piece_is_accused_where_any_could_be_it(slot):
     states = Cube.from_moves("R U F2 L' B D'").states.copy()
     states[slot, 1] = (states[slot, 1] + 1) % (3 if slot < 8 else 2)
     with pytest.raises(IllegalCube) as refused:
@@ -120,9 +120,7 @@ def test_no_turned_piece_is_accused_where_any_could_be_it(slot: int) -> None:
         (19, 1, 2, f"Slot {EDGES[11]} has orientation 2; it must be 0 to 1."),
     ],
 )
-def test_states_out_of_range_are_refused_with_their_range(
-    slot: int, column: int, value: int, message: str
-) -> None:
+def test_states_out_of_range_are_refused_with_their_range(slot, column, value, message):
     states = Cube.solved().states.astype(np.int64)
     states[slot, column] = value
     with pytest.raises(BadNotation, match=message):
@@ -131,7 +129,7 @@ def test_states_out_of_range_are_refused_with_their_range(
         Cube(states[:8])
 
 
-def test_other_sizes_are_checked_too() -> None:
+def test_other_sizes_are_checked_too():
     twisted = show("DBR=RDB", solved=PocketCube.solved().facelets(), size=2)
     assert refusal(twisted, 2).reason == "corner DBR is twisted counter-clockwise"
     too_few = refusal("R" + str(StickerCube.solved(5))[1:], 5)
@@ -139,7 +137,7 @@ def test_other_sizes_are_checked_too() -> None:
 
 
 @pytest.mark.parametrize("kind", [Cube, PocketCube])
-def test_states_belong_to_the_cube_alone(kind: type[Cube | PocketCube]) -> None:
+def test_states_belong_to_the_cube_alone(kind):
     cube = kind.from_moves("R U")
     states = cube.states.copy()
     again = kind(states)
@@ -199,9 +197,7 @@ REFUSALS: list[tuple[list[int], Change, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("sizes", "change", "detail"), REFUSALS)
-def test_layers_that_no_turns_reach_are_refused_with_their_reason(
-    sizes: list[int], change: Change, detail: dict[str, Any]
-) -> None:
+def test_layers_that_no_turns_reach_are_refused_with_their_reason(sizes, change, detail):
     for size in sizes:
         facts = refusal(change(letters_of(size), size), size).facts
         assert detail.items() <= facts.items()
@@ -211,7 +207,7 @@ def test_layers_that_no_turns_reach_are_refused_with_their_reason(
 
 
 @pytest.mark.parametrize("size", [*SIZES, 11])
-def test_whatever_turns_reach_is_legal(size: int, rng: np.random.Generator) -> None:
+def test_whatever_turns_reach_is_legal(size, rng):
     cube = StickerCube.solved(size)
     for _ in range(100):
         first, last = sorted(rng.integers(1, size + 1, 2).tolist())
@@ -221,7 +217,7 @@ def test_whatever_turns_reach_is_legal(size: int, rng: np.random.Generator) -> N
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_pieces_of_layers_are_named(size: int) -> None:
+def test_pieces_of_layers_are_named(size):
     letters = letters_of(size)
     a, b, c = slot_facelets("URB", size)
     letters[[a, b, c]] = letters[[c, a, b]]
@@ -237,7 +233,7 @@ def test_pieces_of_layers_are_named(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_centres_of_one_orbit_may_have_any_place(size: int, rng: np.random.Generator) -> None:
+def test_centres_of_one_orbit_may_have_any_place(size, rng):
     """And two corners may be exchanged, if there are no middle edges."""
     letters = letters_of(size)
     for row, column in centre_spots(size):
@@ -248,7 +244,7 @@ def test_centres_of_one_orbit_may_have_any_place(size: int, rng: np.random.Gener
     assert StickerCube.from_facelets("".join(letters), size).letters == "".join(letters)
 
 
-def test_a_centre_too_many_is_named_with_its_place() -> None:
+def test_a_centre_too_many_is_named_with_its_place():
     """Of the four copies of U that turns bring to one place, one shows where another belongs."""
     size, (row, column) = 7, centre_spots(7)[0]
     letters = letters_of(size)

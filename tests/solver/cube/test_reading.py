@@ -44,9 +44,7 @@ def draw_nets(letters: str, size: int) -> list[str]:
 
 @settings(max_examples=60)
 @given(size=st.sampled_from([2, 3, 4, 5]), moves=st.lists(st.sampled_from(TURNS), max_size=8))
-def test_a_cube_is_read_however_it_is_held_and_written(
-    replay: Replay, size: int, moves: list[str]
-) -> None:
+def test_a_cube_is_read_however_it_is_held_and_written(replay, size, moves):
     letters = replay(str(StickerCube.solved(size)), " ".join(moves), size)
     colours = letters.translate(COLOURS)
     scramble = "--scramble " + " ".join(moves)
@@ -58,7 +56,7 @@ def test_a_cube_is_read_however_it_is_held_and_written(
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_the_way_a_cube_is_held_is_named_by_the_faces_at_u_and_f(size: int) -> None:
+def test_the_way_a_cube_is_held_is_named_by_the_faces_at_u_and_f(size):
     solved = str(StickerCube.solved(size))
     for held in all_orientations():
         letters = "".join(held.face_at(face) * size * size for face in "URFDLB")
@@ -82,7 +80,7 @@ def test_the_way_a_cube_is_held_is_named_by_the_faces_at_u_and_f(size: int) -> N
         ("FBBFBBLLBURRBRRBDFFFLRUURUUDRRDFFDUUUUDLLFLLFDDRDDBLLB", "BU", "F' Rw2 U Rw'"),
     ],
 )
-def test_states_that_other_programs_call_illegal(letters: str, held: str, moves: str) -> None:
+def test_states_that_other_programs_call_illegal(letters, held, moves):
     found = read_state(letters)
     assert (found.held.name, found.facelets) == (held, letters)
     assert found.cube.apply(moves).is_solved
@@ -107,21 +105,19 @@ def test_states_that_other_programs_call_illegal(letters: str, held: str, moves:
         ("UF RU", 3, "20 words, not 2"),
     ],
 )
-def test_impossible_cubes_are_refused_with_the_reason(
-    text: str, size: int | None, reason: str
-) -> None:
+def test_impossible_cubes_are_refused_with_the_reason(text, size, reason):
     with pytest.raises(CubistError, match=reason):
         read_state(text, size)
 
 
-def test_centres_that_show_one_colour_twice_are_named() -> None:
+def test_centres_that_show_one_colour_twice_are_named():
     letters = list(CENTRED.translate(COLOURS))
     letters[4], letters[36] = "O", "W"
     with pytest.raises(IllegalCube, match="U and L are both O"):
         read_state("".join(letters))
 
 
-def test_comments_and_lines_reach_the_reader_of_moves() -> None:
+def test_comments_and_lines_reach_the_reader_of_moves():
     assert parse_state("--scramble (R U)2 // twice\n F") == Cube.from_moves("R U R U F")
     assert parse_state("\ufeff--scramble 'R U'") == Cube.from_moves("R U")
     with pytest.raises(BadNotation, match=r"'U3 Rw' or 'U 3Rw'"):

@@ -72,7 +72,7 @@ STORY = {
 
 
 @needs_browser
-def test_the_owner_restarts_the_service_on_the_page(facts: Mapping[str, str]) -> None:
+def test_the_owner_restarts_the_service_on_the_page(facts):
     """The page finds the new daemon by itself; at work, only a button that says so stops it."""
     again = "cubistd has started again."
     told = "owner_refused=409, owner_button=Stop the robot and restart"
@@ -81,16 +81,16 @@ def test_the_owner_restarts_the_service_on_the_page(facts: Mapping[str, str]) ->
 
 
 @pytest.mark.parametrize("expected", STORY.values(), ids=STORY)
-def test_an_owner_s_story(facts: Mapping[str, str], expected: str) -> None:
+def test_an_owner_s_story(facts, expected):
     assert_story(facts, expected)
 
 
-def test_it_is_ready_within_two_seconds_of_processor_time(facts: Mapping[str, str]) -> None:
+def test_it_is_ready_within_two_seconds_of_processor_time(facts):
     assert 0 < float(facts["cpu_s"]) <= 2.0
     assert facts["web_owner"] not in {"root", "cubist"}
 
 
-def test_the_journal_tells_the_story_and_warns_of_what_is_amiss(facts: Mapping[str, str]) -> None:
+def test_the_journal_tells_the_story_and_warns_of_what_is_amiss(facts):
     told = r"""button: short press
 run 000004: solve started
 run 000004: finding the home positions

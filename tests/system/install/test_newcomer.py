@@ -51,7 +51,7 @@ def script(first: str) -> list[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=list(CASES.values()))
-def test_readme_s_commands_in_a_clean_debian(case: str, tmp_path: Path) -> None:
+def test_readme_s_commands_in_a_clean_debian(case, tmp_path):
     if reason := why_no_root():
         pytest.skip(reason)
     release, _, first = case.partition("-")

@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -134,12 +133,8 @@ def move_checkout(machine: Machine) -> None:
     ids=["simulator", "compiler", "python", "source", "place", "versions", "no locked versions"],
 )
 def test_what_depends_on_a_change_is_made_again_once(
-    machine: Machine,
-    change: Callable[[Machine], object],
-    steps: list[str],
-    keeps_objects: bool,
-    keeps_venv: bool,
-) -> None:
+    machine, change, steps, keeps_objects, keeps_venv
+):
     change(machine)
     assert machine.prepare() == steps
     assert (machine.checkout / "build/cp311/old").exists() == keeps_objects
@@ -147,7 +142,7 @@ def test_what_depends_on_a_change_is_made_again_once(
     assert machine.prepare() == []
 
 
-def test_a_failed_build_leaves_nothing_that_counts_as_built(machine: Machine) -> None:
+def test_a_failed_build_leaves_nothing_that_counts_as_built(machine):
     source = machine.checkout / "solver/native/source.c"
     source.write_text("int broken;")
     machine.broken.touch()

@@ -39,9 +39,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tools
 
 
-def test_a_folder_for_temporary_files_is_taken_unless_it_is_memory(
-    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_for_temporary_files_is_taken_unless_it_is_memory(tools, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for memory, place in (("/tmp", tmp_path), (tmp_path, Path("/var/tmp"))):
         program(tools, "stat", STAT.format(memory=memory))
@@ -72,7 +70,7 @@ def told_where_memory_is_small(tools: Path, folder: Path, answer: str | None) ->
     return done.returncode, done.stderr
 
 
-def test_a_small_machine_is_offered_a_package_from_a_pc(tools: Path, tmp_path: Path) -> None:
+def test_a_small_machine_is_offered_a_package_from_a_pc(tools, tmp_path):
     code, said = told_where_memory_is_small(tools, tmp_path, "n")
     assert code == 1 and said.endswith("nothing was installed\n")
     for what in (f"{SMALL_MB} MB of RAM", "an hour", "make deb ARCH=arm64", "apt install"):
@@ -191,7 +189,7 @@ def installation(tools: Path, tmp_path: Path) -> Installation:
     return Installation(tools, tmp_path)
 
 
-def test_upgrades_that_fail_leave_the_version_that_works(installation: Installation) -> None:
+def test_upgrades_that_fail_leave_the_version_that_works(installation):
     assert installation.install("good") == 0
     working = installation.keep_working()
     for quality in ("bad", "absent", "bad"):
@@ -202,17 +200,13 @@ def test_upgrades_that_fail_leave_the_version_that_works(installation: Installat
     installation.assert_upgraded(working)
 
 
-def test_a_first_version_that_does_not_start_stays_to_be_looked_at(
-    installation: Installation,
-) -> None:
+def test_a_first_version_that_does_not_start_stays_to_be_looked_at(installation):
     assert installation.install("bad") == 1
     assert installation.versions == {installation.current}
     assert "there is no version before" in installation.said
 
 
-def test_the_version_before_stays_whatever_the_clock_says(
-    installation: Installation, tools: Path
-) -> None:
+def test_the_version_before_stays_whatever_the_clock_says(installation, tools):
     before = None
     for date in ("20260501-120000", "20260401-120000", "20260601-120000", "19700101-000000") * 2:
         program(tools, "date", f"#!/bin/sh\necho {date}\n")
@@ -225,9 +219,7 @@ def test_the_version_before_stays_whatever_the_clock_says(
 @pytest.mark.parametrize(
     ("signal", "every"), [("INT", 11), ("HUP", 23), pytest.param("INT", 1, marks=pytest.mark.long)]
 )
-def test_an_upgrade_that_is_broken_off_leaves_the_version_before(
-    installation: Installation, signal: str, every: int
-) -> None:
+def test_an_upgrade_that_is_broken_off_leaves_the_version_before(installation, signal, every):
     assert installation.install("good") == 0
     working = installation.keep_working()
     installation.count_steps(signal)
@@ -297,7 +289,7 @@ def repository(tools: Path, tmp_path: Path) -> Repository:
     return Repository(tools, tmp_path)
 
 
-def test_a_list_is_found_for_weeks_after_it_was_replaced(repository: Repository) -> None:
+def test_a_list_is_found_for_weeks_after_it_was_replaced(repository):
     assert repository.extend("1.0") == 0
     first = repository.by_hash
     repository.age()
@@ -310,9 +302,7 @@ def test_a_list_is_found_for_weeks_after_it_was_replaced(repository: Repository)
     assert gone and second - first <= repository.by_hash
 
 
-def test_a_repository_that_cannot_take_new_lists_keeps_the_old_ones(
-    repository: Repository, tools: Path
-) -> None:
+def test_a_repository_that_cannot_take_new_lists_keeps_the_old_ones(repository, tools):
     assert repository.extend("1.0") == 0
     before = repository.contents
     program(tools, "mv", FAKE_MV.format(mv=shutil.which("mv")))
@@ -322,9 +312,7 @@ def test_a_repository_that_cannot_take_new_lists_keeps_the_old_ones(
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_an_installation_from_source_holds_nothing_it_was_built_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installation_from_source_holds_nothing_it_was_built_with(tmp_path, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))

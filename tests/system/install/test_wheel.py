@@ -47,22 +47,20 @@ def run(environment: Path, *words: str, cwd: Path) -> subprocess.CompletedProces
     )
 
 
-def test_the_examples_of_the_docs_run(environment: Path, tmp_path: Path) -> None:
+def test_the_examples_of_the_docs_run(environment, tmp_path):
     assert len(EXAMPLES) >= 3
     for example in EXAMPLES:
         done = run(environment, "python", "-c", example, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
 
 
-def test_the_command_solves_a_cube(environment: Path, tmp_path: Path) -> None:
+def test_the_command_solves_a_cube(environment, tmp_path):
     done = run(environment, "cubist", "solve", "--scramble", "R U F", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert run(environment, "cubist", "config", "check", cwd=tmp_path).returncode == 0
 
 
-def test_robot_framework_in_the_same_environment_is_named(
-    environment: Path, tmp_path: Path
-) -> None:
+def test_robot_framework_in_the_same_environment_is_named(environment, tmp_path):
     for name, text in FOREIGN.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.rig.camera_table import TABLE, Row, Seen, judge
+from tests.rig.camera_table import TABLE, Seen, judge
 from tests.system.kernel.machine import Unavailable, boot_cameras, fetch_system
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
@@ -29,7 +29,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
-def test_a_real_camera_behaves_as_in_the_table(row: Row, rows: dict[str, dict[str, Any]]) -> None:
+def test_a_real_camera_behaves_as_in_the_table(row, rows):
     seen = rows[row.name]
     assert "error" not in seen, seen["error"]
     assert judge(row, Seen(**{name: seen[name] for name in SEEN})) == {}, seen

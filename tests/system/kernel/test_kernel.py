@@ -41,7 +41,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
     return boot(kernel, ("panel", "lines", "servo_board"))
 
 
-def test_the_panel_hears_fingers_and_wires_and_no_noise(found: dict[str, Found]) -> None:
+def test_the_panel_hears_fingers_and_wires_and_no_noise(found):
     panel = found["panel"]
     assert panel["presses"] == ["short", "long", "very-long"]
     assert panel["noise"] == [], "contact bounce, and the mains in a long wire"
@@ -70,9 +70,7 @@ WAY_US = 60.0
 DRIVER_NEEDS_US = 2.0
 
 
-def test_lines_are_found_by_the_chip_s_label_and_named_if_they_are_taken_or_gone(
-    lines: Found,
-) -> None:
+def test_lines_are_found_by_the_chip_s_label_and_named_if_they_are_taken_or_gone(lines):
     assert lines["chip"] == "gpiochip1", "another chip is the first"
     cannot_be_used = f"a line of the Raspberry Pi cannot be used (GPIO {STEP})"
     assert lines["taken"].startswith(f"{cannot_be_used}: another program")
@@ -83,7 +81,7 @@ def test_lines_are_found_by_the_chip_s_label_and_named_if_they_are_taken_or_gone
     assert len(gone) <= 2, "it is said once"
 
 
-def test_switches_are_found_and_the_driver_has_power_while_it_is_needed(lines: Found) -> None:
+def test_switches_are_found_and_the_driver_has_power_while_it_is_needed(lines):
     home = lines["home"]
     assert (home["told"], home["sensor"]) == (0, ["turner"])
     assert -SENSED_LATE <= home["stands"] <= 0, "believed three steps in a row"
@@ -94,7 +92,7 @@ def test_switches_are_found_and_the_driver_has_power_while_it_is_needed(lines: F
     assert jammed.startswith("an actuator is not where its turn should have ended (turner)")
 
 
-def test_every_step_is_made_once_and_in_its_direction(run: Found) -> None:
+def test_every_step_is_made_once_and_in_its_direction(run):
     at, sign = 0, 0
     places = [0]
     for _, pin, value in run["changes"]:
@@ -108,7 +106,7 @@ def test_every_step_is_made_once_and_in_its_direction(run: Found) -> None:
     assert run["executed"] == run["planned"]
 
 
-def test_steps_are_in_time_for_the_motor_and_its_driver(run: Found) -> None:
+def test_steps_are_in_time_for_the_motor_and_its_driver(run):
     """However late the kernel lets the process run: what is later goes on later."""
     changes = run["changes"]
     assert min(intervals_us(changes, STEP)) >= INTERVAL_US / 2 - WAY_US
@@ -158,7 +156,7 @@ def duties_ns(servos: Found) -> list[int]:
     return [int(text.partition("duty_cycle=")[2].split()[0]) for text in servos["applied"]]
 
 
-def test_servos_have_pulses_at_50_hertz_until_they_are_released(servos: Found) -> None:
+def test_servos_have_pulses_at_50_hertz_until_they_are_released(servos):
     assert servos["exported"] == [[], []], "before the board starts, and again with its service"
     assert servos["prescale"] == AT_50_HZ
     assert not servos["mode"] & ASLEEP
@@ -167,14 +165,14 @@ def test_servos_have_pulses_at_50_hertz_until_they_are_released(servos: Found) -
     assert all(off & OFF for _, off in servos["released"])
 
 
-def test_every_pulse_is_as_it_was_told_within_a_count(servos: Found) -> None:
+def test_every_pulse_is_as_it_was_told_within_a_count(servos):
     told, wanted = pulses(servos), duties_ns(servos)
     assert len(told) == len(wanted) >= 8 * 40, "eight servos, two slews of twenty frames and more"
     for (_, off), duty_ns in zip(told, wanted, strict=True):
         assert abs(off - counts(duty_ns / 1000)) <= 1
 
 
-def test_each_servo_goes_straight_from_end_to_end(servos: Found) -> None:
+def test_each_servo_goes_straight_from_end_to_end(servos):
     assert servos["plan"]["planned"] == servos["plan"]["executed"]
     channels = [channel for channel, _ in pulses(servos)]
     for channel, start_us, least_us, most_us in servos["servos"]:
@@ -190,7 +188,7 @@ def test_each_servo_goes_straight_from_end_to_end(servos: Found) -> None:
             assert max(steps, default=0) - min(steps, default=0) <= 2_000, "straight"
 
 
-def test_nothing_comes_between_two_pulses(servos: Found) -> None:
+def test_nothing_comes_between_two_pulses(servos):
     """The driver writes four bytes for a pulse, and a frame may begin between any two of them.
 
     So the low byte of the new pulse may stand beside the high byte of the old one. It is another
@@ -211,7 +209,7 @@ def test_nothing_comes_between_two_pulses(servos: Found) -> None:
 
 
 @pytest.mark.parametrize("fault", ["unplugged", "without_power"])
-def test_a_chip_that_fails_in_a_slew_is_named_and_overcome(servos: Found, fault: str) -> None:
+def test_a_chip_that_fails_in_a_slew_is_named_and_overcome(servos, fault):
     told, (_, off) = servos[fault]["fault"], servos[fault]["counts"][0]
     assert told.startswith("a servo's pulse could not be set (white-clamp)")
     assert "check the servo board's cable and power" in told

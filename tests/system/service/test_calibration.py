@@ -14,7 +14,6 @@ from robot.api.endpoints import CALIBRATION, Endpoint
 from robot.twin.misadjustment import Misadjustment
 from solver.errors import ExitCode
 from tests.rig.workbench import LIMIT_S, Bench
-from tests.system.service.conftest import MakeBench
 
 STALL = 2400
 """Steps per second at which the simulated motor loses steps."""
@@ -50,8 +49,8 @@ def read_versions(bench: Bench) -> dict[str, bytes]:
     "findings", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3, 4))]
 )
 async def test_calibration_that_is_broken_off_changes_nothing_and_can_be_begun_again(
-    make_bench: MakeBench, findings: int
-) -> None:
+    make_bench, findings
+):
     async with (
         make_bench(speed=5, misadjusted=Misadjustment(7)) as bench,
         bench.firmware(),
@@ -72,9 +71,7 @@ async def test_calibration_that_is_broken_off_changes_nothing_and_can_be_begun_a
         assert bench.robot.violations == []
 
 
-async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(
-    make_bench: MakeBench,
-) -> None:
+async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(make_bench):
     """Nobody could turn them back, and nothing has counted their steps since."""
     move = Endpoint[dict[str, object]]("POST", "/maintenance/move")
     async with make_bench("six-motor") as bench:
@@ -102,7 +99,7 @@ async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(
 
 
 @pytest.mark.long
-async def test_the_camera_measures_the_travel_time_of_a_servo(make_bench: MakeBench) -> None:
+async def test_the_camera_measures_the_travel_time_of_a_servo(make_bench):
     # Slower than real: however busy the computer is, there are pictures of the motion.
     async with make_bench(speed=0.2) as bench, bench.firmware(), bench.daemon():
         await bench.confirm()
@@ -121,7 +118,7 @@ async def test_the_camera_measures_the_travel_time_of_a_servo(make_bench: MakeBe
 
 
 @pytest.mark.long
-async def test_steps_speed_and_play_of_a_stepper_are_measured(make_bench: MakeBench) -> None:
+async def test_steps_speed_and_play_of_a_stepper_are_measured(make_bench):
     calibrate = ("calibrate", "stepper")
     async with make_bench("mindcuber") as bench, bench.firmware(), bench.daemon() as (_, view):
         await bench.confirm()

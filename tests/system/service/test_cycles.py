@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
@@ -43,9 +42,7 @@ LONG = pytest.mark.long, pytest.mark.timeout(3600)
         *(pytest.param(name, 50, 5, marks=LONG) for name in ("cubotino", "two-arm", "six-motor")),
     ],
 )
-async def test_memory_and_descriptors_do_not_grow_with_jobs(
-    name: str, count: int, settled: int, short_folder: Path
-) -> None:
+async def test_memory_and_descriptors_do_not_grow_with_jobs(name, count, settled, short_folder):
     assert_small(await footprints_of(seen_by_large_cameras(name), short_folder, count, settled))
 
 
@@ -58,7 +55,7 @@ SEARCHES = (["--algorithm", "thistlethwaite"], ["--robot", "cubotino", "--time-l
 
 @pytest.mark.parametrize("count", [80, pytest.param(2000, marks=LONG)])
 @pytest.mark.parametrize("options", SEARCHES)
-def test_many_cubes_take_no_more_than_a_few(options: list[str], count: int) -> None:
+def test_many_cubes_take_no_more_than_a_few(options, count):
     held = anonymous_kb(count, options)
     first = max(islice(held, FIRST_CUBES))
     assert max(held) - first < STREAM_GROWTH_KB

@@ -14,7 +14,6 @@ import pytest
 from robot.calibration.store import CalibrationStore
 from robot.records.runs import RunStore
 from tests.rig.workbench import LIMIT_S, Bench
-from tests.system.service.conftest import MakeBench
 
 VICTIMS = ("cubistd", "firmware", "command")
 
@@ -116,9 +115,7 @@ async def assert_solves(bench: Bench) -> None:
     ("seed", "kills", "every"),
     [(1, 5, 5), *(pytest.param(1000 + n, 50, 25, marks=pytest.mark.long) for n in range(20))],
 )
-async def test_a_daemon_killed_at_any_moment_recovers(
-    make_bench: MakeBench, seed: int, kills: int, every: int
-) -> None:
+async def test_a_daemon_killed_at_any_moment_recovers(make_bench, seed, kills, every):
     pick = random.Random(seed)
     async with make_bench(seed=seed) as bench:
         scene = Scene(bench)

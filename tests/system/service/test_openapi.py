@@ -76,16 +76,14 @@ LONG = pytest.mark.long, pytest.mark.timeout(1800)
         ),
     ],
 )
-async def test_schemathesis_finds_nothing_while_idle(
-    bench: Bench, options: tuple[str, ...]
-) -> None:
+async def test_schemathesis_finds_nothing_while_idle(bench, options):
     async with bench.daemon() as (_, view):
         await assert_nothing_found(bench, *options)
         await assert_well(bench, view)
 
 
 @pytest.mark.long
-async def test_schemathesis_finds_nothing_in_maintenance(bench: Bench) -> None:
+async def test_schemathesis_finds_nothing_in_maintenance(bench):
     paths = "^/(calibration|maintenance/(home|move|picture|turn|steps|speed|play))"
     async with bench.daemon() as (_, view):
         await bench.confirm()

@@ -13,7 +13,6 @@ from robot.twin.cube import scrambled
 from robot.twin.misadjustment import LookTruth, Misadjustment
 from robot.twin.studio import OddScene
 from tests.rig.workbench import LIMIT_S, Bench
-from tests.system.service.conftest import MakeBench
 
 NAMES = {
     OddScene.NO_CUBE: "no-cube",
@@ -23,7 +22,7 @@ NAMES = {
 }
 
 
-async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench: MakeBench) -> None:
+async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench):
     async with (
         make_bench(speed=100, wait_for_clear_view_s=0.5) as bench,
         bench.firmware(),
@@ -79,9 +78,7 @@ LIGHTS = {
         ),
     ],
 )
-async def test_a_solved_stickerless_cube_with_a_logo_is_seen(
-    make_bench: MakeBench, name: str, lights: list[str]
-) -> None:
+async def test_a_solved_stickerless_cube_with_a_logo_is_seen(make_bench, name, lights):
     """Its faces show hardly an edge, at the first look and at the check."""
     async with (
         make_bench(name, speed=100, misadjusted=StickerlessCube()) as bench,
@@ -112,9 +109,7 @@ async def start_and_disturb_the_check(bench: Bench, number: int, odd: OddScene) 
 @pytest.mark.parametrize(
     "scenes", [[OddScene.NO_CUBE], pytest.param([*NAMES], marks=pytest.mark.long)], ids=len
 )
-async def test_what_comes_into_view_at_the_check_is_told(
-    make_bench: MakeBench, scenes: list[OddScene]
-) -> None:
+async def test_what_comes_into_view_at_the_check_is_told(make_bench, scenes):
     """The cube is solved, so `slipped` would be wrong however often the robot may try."""
     policy = {"wait_for_clear_view_s": 0.5, "solve_retries": 1, "scan_retries": 1}
     async with (
@@ -147,9 +142,7 @@ async def wait_with_the_hand_there(bench: Bench, view: DaemonFollower) -> None:
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))]
 )
-async def test_nothing_moves_while_a_hand_is_in_view_at_the_check(
-    make_bench: MakeBench, seed: int
-) -> None:
+async def test_nothing_moves_while_a_hand_is_in_view_at_the_check(make_bench, seed):
     async with (
         make_bench(speed=100, wait_for_clear_view_s=240.0) as bench,
         bench.firmware(),
@@ -169,7 +162,7 @@ async def test_nothing_moves_while_a_hand_is_in_view_at_the_check(
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
-async def test_a_cube_that_slips_is_solved_after_all(make_bench: MakeBench, seed: int) -> None:
+async def test_a_cube_that_slips_is_solved_after_all(make_bench, seed):
     async with make_bench(seed=seed, speed=50) as bench, bench.firmware(), bench.daemon():
         for number in range(4):
             bench.robot.insert(scrambled(3, 10 * seed + number))

@@ -28,7 +28,7 @@ async def start_and_await(bench: Bench, view: DaemonFollower, state: str) -> Non
                 return
 
 
-async def test_a_stopped_or_killed_daemon_hinders_no_next_one(bench: Bench) -> None:
+async def test_a_stopped_or_killed_daemon_hinders_no_next_one(bench):
     socket = bench.folder / "control.sock"
     before: str | None = None
     for number, state, code, outcome in (
@@ -59,9 +59,7 @@ async def test_a_stopped_or_killed_daemon_hinders_no_next_one(bench: Bench) -> N
     assert (bench.robot.solved, bench.robot.violations) == (True, [])
 
 
-async def test_a_table_that_is_cut_short_in_use_ends_the_daemon_in_order(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_table_that_is_cut_short_in_use_ends_the_daemon_in_order(bench, monkeypatch):
     kept, cache = cache_directory(), bench.folder / "cache"
     shutil.copytree(kept, cache, ignore=lambda _, names: {n for n in names if n[:5] != "phase"})
     monkeypatch.setenv("CUBIST_CACHE_DIR", str(cache))
@@ -94,9 +92,7 @@ SPOILT: dict[str, Callable[[Path], object]] = {
     "damage",
     ["a pipe", *(pytest.param(d, marks=pytest.mark.long) for d in SPOILT if d != "a pipe")],
 )
-async def test_a_daemon_whose_files_cannot_be_read_says_so_and_moves_nothing(
-    bench: Bench, damage: str
-) -> None:
+async def test_a_daemon_whose_files_cannot_be_read_says_so_and_moves_nothing(bench, damage):
     async with bench.daemon():
         await bench.confirm()
         await bench.confirm()

@@ -10,12 +10,9 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from robot.api.endpoints import RobotState
 from robot.text.outcomes import Outcome
 from tests.rig.workbench import LIMIT_S
-from tests.system.service.conftest import MakeBench
 
 YEAR_S = 365 * 24 * 3600
 JUMPS = {
@@ -27,9 +24,7 @@ JUMPS = {
 }
 
 
-async def test_a_date_that_jumps_by_years_changes_nothing(
-    make_bench: MakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_date_that_jumps_by_years_changes_nothing(make_bench, tmp_path, monkeypatch):
     clock = WallClock(tmp_path)
     clock.set(YEAR_S)
     assert clock.now() > time.time() + YEAR_S / 2

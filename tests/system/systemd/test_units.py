@@ -29,7 +29,7 @@ needs_analyze = pytest.mark.skipif(
 
 @needs_analyze
 @pytest.mark.parametrize("service", HARDENED)
-def test_the_service_is_hardened(service: str) -> None:
+def test_the_service_is_hardened(service):
     done = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--no-pager", f"./{service}"],
         cwd=FOLDER,
@@ -38,12 +38,11 @@ def test_the_service_is_hardened(service: str) -> None:
         check=True,
     )
     found = re.search(rf"Overall exposure level for {re.escape(service)}: ([0-9.]+)", done.stdout)
-    assert found is not None
     assert float(found[1]) <= 2.0
 
 
 @pytest.mark.parametrize("service", STARTED_AGAIN)
-def test_a_service_that_a_stray_signal_ended_is_started_again(service: str) -> None:
+def test_a_service_that_a_stray_signal_ended_is_started_again(service):
     settings = [line.split("=", 1) for line in (FOLDER / service).read_text().splitlines()]
     found = {key: value for key, *rest in settings for value in rest}
     forced = found.get("RestartForceExitStatus", "").split()
@@ -51,13 +50,13 @@ def test_a_service_that_a_stray_signal_ended_is_started_again(service: str) -> N
 
 
 @pytest.mark.parametrize("service", STARTED_AGAIN)
-def test_an_error_that_repeats_does_not_wear_out_the_card(service: str) -> None:
+def test_an_error_that_repeats_does_not_wear_out_the_card(service):
     limits = {"LogRateLimitIntervalSec=30", "LogRateLimitBurst=1000"}
     assert limits <= set((FOLDER / service).read_text().splitlines())
 
 
 @needs_analyze
-def test_the_units_are_understood(tmp_path: Path) -> None:
+def test_the_units_are_understood(tmp_path):
     for unit in UNITS:
         text = (FOLDER / unit).read_text()
         # The program is not installed here; its path and the manual are another test's.
@@ -84,9 +83,7 @@ def test_the_units_are_understood(tmp_path: Path) -> None:
         ("cubist-mqtt", {Program.MQTT}),
     ],
 )
-def test_what_others_reach_is_not_in_the_control_socket_s_group(
-    unit: str, programs: set[Program]
-) -> None:
+def test_what_others_reach_is_not_in_the_control_socket_s_group(unit, programs):
     text = (FOLDER / f"{unit}.service").read_text()
     named = re.findall(r"^(?:Group|SupplementaryGroups)=(.*)$", text, re.MULTILINE)
     groups = {group for line in named for group in line.split()}
@@ -99,7 +96,7 @@ def test_what_others_reach_is_not_in_the_control_socket_s_group(
         assert f"m cubist {program.group}" in made, "the daemon gives it the socket"
 
 
-def test_settings_and_places_are_those_of_the_program() -> None:
+def test_settings_and_places_are_those_of_the_program():
     text = (FOLDER / "cubistd.env").read_text()
     settings = dict(re.findall(r"^#?(CUBIST_\w+)=(.*)$", text, re.MULTILINE))
     options = parse([], settings | {"CUBIST_RUNTIME_DIR": "/r", "CUBIST_STATE_DIR": "/s"})
@@ -120,13 +117,13 @@ SCRIPTS = [
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_the_scripts_are_valid_and_executable(script: str) -> None:
+def test_the_scripts_are_valid_and_executable(script):
     assert os.access(FOLDER / script, os.X_OK)
     shell = (FOLDER / script).read_text().splitlines()[0].rsplit("/", 1)[-1].split()[-1]
     subprocess.run([shell, "-n", str(FOLDER / script)], check=True)
 
 
-def test_every_unit_program_and_setting_is_installed() -> None:
+def test_every_unit_program_and_setting_is_installed():
     lists = 'printf "%s|" "$units" "$programs" "$settings"'
     command = ["sh", "-euc", f". {FOLDER}/contents; {lists}"]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -137,7 +134,7 @@ def test_every_unit_program_and_setting_is_installed() -> None:
     assert programs == set(project["scripts"])
 
 
-def test_the_package_switches_the_service_on_in_a_system_that_does_not_run(tmp_path: Path) -> None:
+def test_the_package_switches_the_service_on_in_a_system_that_does_not_run(tmp_path):
     """Services are enabled in the image of an SD card, which starts with the robot."""
     told = tmp_path / "told"
     for name in ("systemctl", "systemd-sysusers", "systemd-tmpfiles", "udevadm"):
@@ -153,9 +150,7 @@ def test_the_package_switches_the_service_on_in_a_system_that_does_not_run(tmp_p
     )
 
 
-def test_uninstalling_removes_what_installing_made_but_keeps_what_is_calibrated(
-    tmp_path: Path,
-) -> None:
+def test_uninstalling_removes_what_installing_made_but_keeps_what_is_calibrated(tmp_path):
     kept = ["etc/cubist/cubistd.env", "var/lib/cubist/calibration/cubotino/000001.json"]
     gone = ["opt/cubist/current/bin/cubistd", "etc/systemd/system/cubistd.service"]
     for name in kept + gone:
@@ -170,7 +165,7 @@ def test_uninstalling_removes_what_installing_made_but_keeps_what_is_calibrated(
     assert not any((tmp_path / name).exists() for name in kept)
 
 
-def test_channels_of_servos_are_exported_and_no_fan_s(tmp_path: Path) -> None:
+def test_channels_of_servos_are_exported_and_no_fan_s(tmp_path):
     """On a Pi 5 with its header, its fan and a PCA9685; the kernel exports nothing here.
 
     A PCA9685's driver has all channels on at first, and then lets none have a period of 20 ms.
@@ -216,7 +211,7 @@ def board_wanted(profile: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["cubotino", "otvinta", "cubotino-uno", "soltvvo"])
-def test_the_pi_s_pins_are_driven_for_robots_at_them(name: str) -> None:
+def test_the_pi_s_pins_are_driven_for_robots_at_them(name):
     at_pins = BOARD_TARGETS[load_profile(name).firmware.target].is_pi
     assert board_wanted(name) == board_wanted(str(profile_file(name))) == at_pins
 
@@ -232,15 +227,13 @@ def test_the_pi_s_pins_are_driven_for_robots_at_them(name: str) -> None:
         ("firmware: {baud: 500000, 'target': \"linux\"}", True),
     ],
 )
-def test_the_target_of_the_profile_decides_and_no_comment(
-    tmp_path: Path, text: str, wanted: bool
-) -> None:
+def test_the_target_of_the_profile_decides_and_no_comment(tmp_path, text, wanted):
     profile = tmp_path / "robot.yaml"
     profile.write_text(text)
     assert board_wanted(str(profile)) is wanted
 
 
-def test_pins_and_buses_belong_to_groups_that_there_are() -> None:
+def test_pins_and_buses_belong_to_groups_that_there_are():
     """The rules before those for serial ports give them to groups."""
     rules, _, _ = (FOLDER / "70-cubist.rules").read_text().partition("GOTO")
     owners = re.findall(
