@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -41,7 +41,6 @@ TRAVEL = "actuators.holder.travel"
 LID_TRAVEL = "actuators.lid.travel"
 
 SLIPPED = "cube-slipped"
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
 
 class Turning:

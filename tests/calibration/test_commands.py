@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,12 @@ import cv2
 import pytest
 
 from robot.api.client import ControlClient, RequestError
-from robot.api.endpoints import Endpoint, RobotState
-from robot.api.models import StartRequest
+from robot.api.endpoints import Endpoint
 from robot.calibration.store import CalibrationStore
 from robot.cli.main import run
-from robot.daemon.maintenance import Maintenance
-from robot.machine.confirmed_range import ConfirmedRange, confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
-from robot.text.faults import Conflict, RobotError, Stopped
+from robot.text.faults import Stopped
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
@@ -37,7 +34,6 @@ from tests.rig.profiles import kept
 CUBOTINO = load_profile("cubotino")
 ALL_OF_IT = confirmable(CUBOTINO)
 LID = "actuators.lid.positions_us"
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
 MENU: tuple[str, ...] = ()
 ALL = ("all", "--robot", "cubotino", "--real")
@@ -144,27 +140,6 @@ def drained(terminal: int) -> None:
     with contextlib.suppress(OSError):
         while os.read(terminal, 65536):
             pass
-
-
-async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
-    fake, controller, tmp_path
-):
-    """Else the first one's leaving would end the mode of the second, or break into a job."""
-    store, contact = CalibrationStore(tmp_path / "state"), ConfirmedRange({})
-    made = fake.machine()
-    maintenance = Maintenance(controller, load_profile("cubotino"), store, contact, lambda _: made)
-    maintenance.enter()
-    await controller.stop(emergency=True)
-    with pytest.raises(Conflict, match="has been calibrating since"):
-        maintenance.enter()
-    with pytest.raises(RobotError, match="emergency stop"):
-        await controller.start(StartRequest())
-    await maintenance.leave()
-    with pytest.raises(RobotError, match="emergency stop"):
-        maintenance.enter()
-    await controller.acknowledge()
-    maintenance.enter()
-    assert controller.state is RobotState.MAINTENANCE
 
 
 def exported(folder: Path, robot: str = "cubotino", **values: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +23,6 @@ from robot.twin.studio import Studio
 from tests.calibration.conftest import show_cube
 from tests.rig.guide import press_keys, settle_app
 from vision.measure.sticker_colours import FACES
-
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
 BY_ITSELF = "auto"
 """The step in which nobody asks and nobody watches has its own tests."""

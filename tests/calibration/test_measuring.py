@@ -37,8 +37,6 @@ from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.measure.colour_space import USUAL
 
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
-
 CUBOTINO = load_profile("cubotino")
 SOLVED, TURNED = (Cube.solved().apply(moves).facelets() for moves in ("", "R U F2 L' D B"))
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ from robot.settings.actuators import Servo
 from solver.files import BadFile
 from tests.rig.profiles import kept
 
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 CUBOTINO = load_profile("cubotino")
 OPEN = "actuators.lid.positions_us.open"
 RIGHT = "actuators.right"

@@ -14,13 +14,11 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from robot.api.client import ControlClient, DaemonError
+from robot.api.client import ControlClient
 from robot.api.endpoints import LIVE_EVENTS
 from robot.cli.main import run
 from robot.cli.simulate import exit_code as demo_code
@@ -34,7 +32,6 @@ from solver.cube.sticker_cube import StickerCube
 from solver.errors import ExitCode
 from tests.rig.documents import EndedJobs
 
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0
 
 
@@ -225,15 +222,6 @@ def _read_until(terminal: int, wanted: bytes | None, shown: bytes) -> bytes:
             break
         shown += part
     return shown
-
-
-def test_no_daemon_says_how_to_start_it(ask, short_folder, monkeypatch):
-    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
-    code, answers, err = ask("status")
-    assert (code, [answer["error"] for answer in answers]) == (3, ["no-daemon"])
-    assert "cubist simulate" in err, "no service is installed here"
-    with pytest.raises(DaemonError):
-        ControlClient().stop()
 
 
 @pytest.mark.parametrize("outcome", [*Outcome, None])

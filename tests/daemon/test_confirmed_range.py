@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,6 @@ from tests.rig.fake_robot import management_of
 from tests.rig.gpio import FakeModule
 from tests.rig.simulated_run import SimulatedRun, SimulatedRunMotion
 
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0
 MOTION = {Home.TYPE: "home", Go.TYPE: "go"}
 """Messages after which something moves."""

@@ -25,7 +25,6 @@ from tests.rig.fake_robot import run_job
 SOLVE = StartRequest()
 HOME = StartRequest(kind="home")
 GONE = RobotError("board-absent", "the panel is gone", "Plug it in")
-Wait = Callable[[threading.Event], Any]
 
 
 def jam(recoverable: bool = True) -> RobotError:

@@ -285,6 +285,10 @@ async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
     if controller.is_calibrated:
         with pytest.raises(RobotError, match="emergency stop"):
             await maintenance.perform(TURNING, ApiRequest())
+        with pytest.raises(RobotError, match="emergency stop"):
+            await controller.start(SOLVE)
+        with pytest.raises(Conflict, match="has been calibrating since"):
+            maintenance.enter()  # else the first one's leaving would end the mode of the second
         await maintenance.leave()
     fake.motion.done.clear()
     for request in (SOLVE, SCRAMBLE):

@@ -118,7 +118,6 @@ def test_when_to_let_go_and_that_it_is_stuck_is_known_at_once(name, pressed, cha
     assert found == pytest.approx(changes, abs=0.05)
 
 
-Samples = list[tuple[int, tuple[bool, bool]]]
 OFF, ONE, BOTH = (False, False), (True, False), (True, True)
 LIFTED = [Hands.LAID, Hands.READY, Hands.LIFTED]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -38,9 +37,6 @@ from tests.rig.fault_campaign import (
     simulated_run,
     with_a_pi,
 )
-
-StartDemo = Callable[..., Any]
-Solved = Callable[[Any], dict[str, Any]]
 
 QUARTZ = 1e-4
 """As much as the clocks of two boards may part: 100 ppm."""

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,6 @@ import pytest
 from robot.settings import list_profiles, load_profile
 from robot.settings.profile import sizes_of
 from solver.errors import ExitCode
-
-StartDemo = Callable[..., Any]
-Solved = Callable[[Any], dict[str, Any]]
 
 LIMIT_S = 240.0
 POLL_S = 0.01

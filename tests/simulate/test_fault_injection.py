@@ -29,9 +29,6 @@ from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Disturbances, OddScene, Studio
 from solver.errors import InvalidRequest
 
-StartDemo = Callable[..., Any]
-Solved = Callable[[Any], dict[str, Any]]
-
 ROBOT, HOMED, DRIVEN = map(load_profile, ("mindcuber", "soltvvo", "four-arm-skr-pico"))
 
 

@@ -18,7 +18,6 @@ from solver.cube.sticker_cube import StickerCube
 from solver.patterns import patterns_of
 from solver.search import solve
 
-Replay = Callable[[str, str, int], str]
 Solves = Callable[[str, str, int], bool]
 
 PUBLISHED = [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -18,8 +16,6 @@ from solver.goal import read_goal
 from solver.search import solve
 from tests.rig.stickers import Stickers
 from tests.rig.stickers import replay as replay_plan
-
-Replay = Callable[[str, str, int], str]
 
 DRAWINGS = {
     "cross": "....U.... ....R..R. ....F..F. .D.DDD.D. ....L..L. ....B..B.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +11,6 @@ from solver.cube.orientation import all_orientations, upright
 from solver.cube.reading import UPRIGHT, parse_state, read_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, CubistError, IllegalCube
-
-Replay = Callable[[str, str, int], str]
 
 TURNS = [
     f"{turn}{suffix}" for turn in ("U", "R", "F", "Rw", "Uw", "x", "y") for suffix in ("", "2")
