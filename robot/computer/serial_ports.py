@@ -13,10 +13,11 @@ from robot.computer.board_family import FAMILIES, BoardFamily
 
 RULES = """\
 # Made by `python -m robot.computer.serial_ports`; do not edit.
-# Pins and buses. Raspberry Pi OS gives them to these groups; plain Debian gives them to root alone.
+# Pins, buses, memory of pictures. Raspberry Pi OS has these groups, plain Debian root alone.
 SUBSYSTEM=="gpio", KERNEL=="gpiochip*", GROUP="gpio", MODE="0660"
 SUBSYSTEM=="spidev", GROUP="spi", MODE="0660"
 SUBSYSTEM=="i2c-dev", GROUP="i2c", MODE="0660"
+SUBSYSTEM=="dma_heap", GROUP="video", MODE="0660"
 # Boards that run Cubist's firmware: one stable name, and no modem manager that talks to them first.
 # {makers}.
 SUBSYSTEM=="tty", ENV{{ID_BUS}}=="usb", ENV{{ID_USB_VENDOR_ID}}=="{vendors}", \

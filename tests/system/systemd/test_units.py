@@ -239,6 +239,9 @@ def test_pins_and_buses_belong_to_groups_that_there_are():
     owners = re.findall(
         r'^SUBSYSTEM=="([\w-]+)",.* GROUP="(\w+)", MODE="0660"$', rules, re.MULTILINE
     )
-    assert dict(owners) == {"gpio": "gpio", "spidev": "spi", "i2c-dev": "i2c"}
-    groups = re.findall(r"^g (\S+)", (FOLDER / "cubist.sysusers").read_text(), re.MULTILINE)
+    buses = {"gpio": "gpio", "spidev": "spi", "i2c-dev": "i2c"}
+    assert dict(owners) == {**buses, "dma_heap": "video"}
+    groups = re.findall(
+        r"^(?:g|m cubist) (\S+)", (FOLDER / "cubist.sysusers").read_text(), re.MULTILINE
+    )
     assert set(dict(owners).values()) <= set(groups)
