@@ -76,7 +76,7 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
     command asks for what it cannot detect.
     """
     robot = load_profile(profile) if profile else None
-    if robot is not None and board is not None:
+    if robot is not None:
         _require_kind(robot, board)
     _require_tools([board] if board else _possible_kinds(robot, serial_ports()))
     if robot is not None and robot.boards and port is None:
@@ -86,16 +86,25 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
             _flash_of_several(robot, name, as_json)
         return ExitCode.DONE
     waiting = None if port else _find_waiting(board or _kind_of(robot))
-    at = waiting or choose_port(serial_ports(), port or _port_of(robot))
+    ports = serial_ports()
+    kinds = [board] if board else _possible_kinds(robot, ports)
+    at = waiting or choose_port(ports, port or _port_of(robot), kinds)
     kind = board or choose_board(at, _board_at(robot, at))
     _flash(kind, at, "", as_json)
     return ExitCode.DONE
 
 
-def _require_kind(robot: RobotProfile, board: str) -> None:
-    """Raise ``UsageError`` unless a robot has a board of this kind."""
-    kinds = {board_for(robot, name).name for name in robot.every_board}
-    if board not in kinds:
+def _require_kind(robot: RobotProfile, board: str | None) -> None:
+    """Raise ``UsageError`` unless a robot has a board to flash, and one of this kind if any."""
+    boards = robot.every_board.items()
+    own = [name for name, one in boards if family_of(one.target).is_flashable]
+    if not own:
+        raise click.UsageError(
+            f"robot {robot.name} has no board to flash: the Raspberry Pi drives its pins itself. "
+            "For a board of another robot, give that one's --robot, or --board"
+        )
+    kinds = {board_for(robot, name).name for name in own}
+    if board is not None and board not in kinds:
         has = " and ".join(firmware_boards()[kind].title for kind in sorted(kinds))
         raise click.UsageError(
             f"--board {board} is none of robot {robot.name}: it has {has}. Leave --board away, or "
@@ -209,9 +218,12 @@ def version(port: str, baud: int, as_json: bool) -> int:
     return ExitCode.DONE if right else ExitCode.NO
 
 
-def choose_port(ports: Sequence[SerialPort], named: str | None) -> SerialPort:
+def choose_port(
+    ports: Sequence[SerialPort], named: str | None, kinds: Iterable[str] = ()
+) -> SerialPort:
     """Return the port of this name, else the only one with a board, else one a person chooses.
 
+    ``kinds``: those that the board may be of, for the advice if there is none.
     Raises :class:`FirmwareError` that names the ports there are, or ``UsageError`` where several
     boards are connected and nobody can be asked.
     """
@@ -224,6 +236,7 @@ def choose_port(ports: Sequence[SerialPort], named: str | None) -> SerialPort:
         raise FirmwareError(
             f"no board found; serial ports here: {others}. Plug the board in by USB, with a cable "
             "that has data lines, or name its port with --port."
+            + "".join(f" {advice}" for advice in _advise_on_new(kinds))
         )
     if len(boards) == 1:
         note(f"Board at {boards[0]}")
@@ -233,6 +246,12 @@ def choose_port(ports: Sequence[SerialPort], named: str | None) -> SerialPort:
     note("\n".join(listed))
     chosen = click.prompt("Which board", type=click.IntRange(1, len(boards)), err=True)
     return boards[int(chosen) - 1]
+
+
+def _advise_on_new(kinds: Iterable[str]) -> Iterable[str]:
+    """Return what helps where a board of these kinds has never had a firmware, each once."""
+    families = (family_of(firmware_boards()[kind].target) for kind in kinds)
+    return dict.fromkeys(filter(None, (family.about_new for family in families)))
 
 
 def choose_board(port: SerialPort, needed: str | None) -> str:

@@ -129,7 +129,8 @@ class BoardFamily:
     which its boards are connected, each with its manufacturer. ``usb_products``: the board that a
     USB vendor and product identify. ``simulations``: by the name that ``--firmware`` gives them.
     ``simulation_among``: the one that runs such a board beside boards of other families.
-    ``is_flashable``: a robot with this target has its firmware flashed to a board.
+    ``is_flashable``: a robot with this target has its firmware flashed to a board. ``about_new``:
+    how to connect a board that has no port before it has a firmware.
     """
 
     folder: str
@@ -143,6 +144,7 @@ class BoardFamily:
     simulations: Mapping[str, BoardSimulation] = field(default_factory=dict)
     simulation_among: str | None = None
     is_flashable: bool = True
+    about_new: str = ""
 
     def udev_rules(self) -> Sequence[str]:
         """Return lines for udev beyond the common one for :attr:`usb_vendors`."""

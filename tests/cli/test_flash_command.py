@@ -92,6 +92,8 @@ def test_at_a_terminal_port_and_board_are_asked_for(avrdude):
         ([UNO], ("--robot", "six-motor"), "is Arduino Uno or Nano, the robot needs Arduino Mega"),
         ([CLONE, SECOND], ("--robot", "soltvvo", "--board", "uno"), "name its --port"),
         ([CLONE], ("--robot", "cubotino-uno", "--board", "mega"), "it has Arduino Uno or Nano"),
+        ([UNO], ("--robot", "cubotino"), "robot cubotino has no board to flash"),
+        ([BUILT_IN], ("--board", "pico"), "with its BOOTSEL button held down"),
     ],
 )
 def test_an_unknown_board_or_port_is_asked_for_and_not_guessed(avrdude, ports, arguments, said):

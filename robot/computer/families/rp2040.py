@@ -320,6 +320,7 @@ RP2040 = Rp2040Family(
         DebianPackage.with_program("gcc-arm-none-eabi", "arm-none-eabi-gcc"),
     ),
     usb_vendors={RASPBERRY_PI: "Raspberry Pi"},
+    about_new=f"A new Pico has no port yet. {BY_HAND}",
     simulations={"rp2040": Rp2040Simulation()},
 )
 FAMILIES["rp2040"] = RP2040
