@@ -112,11 +112,14 @@ def _change_boot_config(
     path = machine.boot_config
     if path is None:
         text = f"there is no config.txt below {machine.boot}, as on a Raspberry Pi"
-        if profile is None:
+        if as_json:
+            left = [] if profile is None else [{"text": text, "remedy": ""}]
+            emit({"file": None, "diff": "", "changed": False, "remedy": "", "left": left})
+        elif profile is None:
             note(f"nothing to undo: {text}")
-            return ExitCode.DONE
-        complain(text)
-        return ExitCode.NO
+        else:
+            complain(text)
+        return ExitCode.DONE if profile is None else ExitCode.NO
     change = plan_undo(path) if profile is None else plan_fix(path, profile, machine.model)
     if as_json and not yes and change.diff:
         raise click.UsageError("with --json nothing is asked: give --yes")
@@ -151,10 +154,12 @@ def _write(change: BootChange, machine: Computer, again: str, *, yes: bool) -> t
 def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
     yield from check_up(settings, state_directory(), machine)
     try:
-        status = daemon_client().status()
+        status = ControlClient().status()
+        if status["simulated"]:
+            raise DaemonError("Only that of a simulated robot answers.")
         yield _daemon(status)
         yield from _drivers(status)
-        yield from _calibration(status["calibration"], status["robot"], status["simulated"])
+        yield from _calibration(status["calibration"], status["robot"])
         yield from _drift(status)
     except DaemonError as error:
         for name, port in boards(settings, machine).items():
@@ -224,11 +229,9 @@ def _drivers(status: RobotStatusJson) -> Iterator[CheckResult]:
             yield CheckResult("driver", "ok", text)
 
 
-def _calibration(
-    found: CalibrationReportJson | None, robot: str, simulated: bool = False
-) -> Iterator[CheckResult]:
+def _calibration(found: CalibrationReportJson | None, robot: str) -> Iterator[CheckResult]:
     """Report since when the robot is calibrated, by what, how sure, and what is missing."""
-    for told in calibration_notes(found, robot, simulated=simulated):
+    for told in calibration_notes(found, robot):
         verdict: Verdict = "warning" if told.code in CALIBRATION_GAPS else "ok"
         remedy = "cubist calibrate" if verdict == "warning" else ""
         yield CheckResult("calibration", verdict, told, remedy)

@@ -75,6 +75,8 @@ def test_fix_and_unfix(machine, ask):
 
 
 def test_fix_names_what_a_person_has_to_do(machine, ask):
+    code, (answer,) = ask("--fix", "--yes")
+    assert (code, answer["file"], len(answer["left"])) == (1, None, 1), "this is no Pi yet"
     path = become_a_pi(machine, b"")
     person = replace(machine, may_use=lambda _: False)
     code, (answer,) = ask("--fix", "--yes", "--robot", "v-arms", on=person)

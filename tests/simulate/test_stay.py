@@ -95,6 +95,9 @@ def test_every_command_finds_it(place, ask):
         code, lines, _ = ask("doctor", "--json")
         found = {one["about"]: one["verdict"] for one in map(json.loads, lines.splitlines())}
         assert (code, found) == (0, {"robot": "ok", "daemon": "ok"}), "not this computer"
+        _, lines, _ = ask("doctor", "--json", "--robot", "two-arm-2x2x2")
+        (own,) = (one for one in map(json.loads, lines.splitlines()) if one["about"] == "daemon")
+        assert own["verdict"] == "warning", "a simulated robot's daemon is not this computer's"
         assert json.loads(ask("status", "--json")[1])["simulated"] is True
         code, lines, _ = ask("test", "--cycles", "1", "--json")
         assert (code, json.loads(lines.splitlines()[0])["outcome"]) == (0, "solved"), lines
