@@ -158,7 +158,9 @@ def robot() -> None:
 @json_option
 def list_(as_json: bool) -> int:
     """List the robots that come with Cubist."""
-    for name in (*list_profiles(), *list_profiles(reference=True)):
+    names = (*list_profiles(), *list_profiles(reference=True))
+    width = max(map(len, names))
+    for name in names:
         profile = load_profile(name)
         about = {
             "name": name,
@@ -168,7 +170,7 @@ def list_(as_json: bool) -> int:
             "sizes": sizes_of(profile),
             "path": str(profile_path(name)),
         }
-        answer(about, as_json, f"{name:16} {profile.title}")
+        answer(about, as_json, f"{name:{width}}  {profile.title}")
     return ExitCode.DONE
 
 
