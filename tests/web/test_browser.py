@@ -226,6 +226,10 @@ async def test_a_german_page_follows_an_emergency_stop_and_the_death_of_the_daem
         await foreign.locator("#estop").click()
         answer = "document.getElementById('answer').textContent"
         await until(foreign, f"{answer}.includes('switch at the robot')")
+        await foreign.click("#tab-runs")
+        await foreign.locator("#stop").click()
+        await until(foreign, f"{answer}.includes('switch at the robot')")
+        assert await foreign.locator("#answer").is_visible(), "on every panel"
 
 
 async def test_buttons_act_only_when_held_and_homing_makes_the_mechanism_known():

@@ -39,6 +39,7 @@ async function begin() {
 function logIn(answer) {
   connection.close();
   $("page").hidden = $("stops").hidden = true;
+  $("answer").textContent = "";
   $("login").hidden = false;
   $("login-answer").textContent = t(answer);
 }
@@ -74,7 +75,10 @@ function follow() {
   if (known === "runs") panels.runs.open(/^\d{1,9}$/.test(about) ? about : null);
 }
 
-addEventListener("hashchange", follow);
+addEventListener("hashchange", () => {
+  $("answer").textContent = "";
+  follow();
+});
 
 function choose(name) {
   for (const [other, panel] of Object.entries(panels)) {
