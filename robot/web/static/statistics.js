@@ -38,7 +38,7 @@ export class Statistics {
   }
 
   #cards(runs, all) {
-    const solves = runs.filter((run) => run.kind === "solve" && run.outcome);
+    const solves = runs.filter((run) => run.kind === "solve" && !run.to && run.outcome);
     const solved = solves.filter((run) => run.outcome === "solved").reverse();
     if (!solves.length) return [el("p", { class: "card" }, t("Nothing has been solved yet."))];
     const times = solved.map((run) => run.duration_s);
