@@ -147,6 +147,8 @@ def _best_of_size(board: _Board, size: int, least: float) -> Window | None:
 
     None if no window has a mark of ``least``.
     """
+    if len(board.lattice.nodes) < _SEEN * size**2:
+        return None
     columns, rows = _starts(board.lattice, size)
     if not columns or not rows:
         return None
