@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -60,8 +59,10 @@ def famous_states() -> Iterator[str]:
             yield str(StickerCube.solved(3).apply(made.get(beside, "")).apply(moves))
 
 
-ANSWER_S = 0.02
-"""Processor time in which every cube has an answer in every metric."""
+HARD = "DRDLURDLDBUBFRRBUBLDLFFRLDLUFUFDBUBUFUFBLLFUFRDRBBLRDR"
+"""Where phase 2 is always sought from its lower bound on, qtm takes 400,000 positions."""
+ANSWER_NODES = 200_000
+"""Positions among which every cube has an answer in every metric: some 5 ms."""
 
 
 def check_every_writing(letters: str, solves: Solves, holdings: list[int]) -> None:
@@ -73,12 +74,10 @@ def check_every_writing(letters: str, solves: Solves, holdings: list[int]) -> No
         for text in (held, held.translate(COLOURS)):
             given = read_state(text)
             for metric in islice(metrics, 2):
-                ask = partial(solve, given.cube, metric=metric, time_limit=ANSWER_S / 2)
-                solution = ask()
+                solution = solve(given.cube, metric=metric, time_limit=0.0)
+                assert solution.extra["nodes"] < ANSWER_NODES, text
                 moves = " ".join(solution.moves)
                 assert solves(held, moves, 3), text
-                # Other work on the machine may slow down one search, but not three.
-                assert solution.cpu_s < ANSWER_S or min(ask().cpu_s, ask().cpu_s) < ANSWER_S, text
     back = [move.strip("'") + ("" if "'" in move else "'") for move in moves.split()[::-1]]
     scramble = " ".join(move.replace("2'", "2") for move in back)
     assert solves(read_state(f"--scramble {scramble}").facelets, moves, 3)
@@ -87,6 +86,7 @@ def check_every_writing(letters: str, solves: Solves, holdings: list[int]) -> No
 def test_famous_patterns_and_random_cubes_however_they_are_written(solves, rng):
     famous = list(famous_states())
     assert len(set(famous)) >= 40
+    check_every_writing(HARD, solves, [0])
     for letters in famous[::16] + [random_cube(3, rng).facelets() for _ in range(2)]:
         check_every_writing(letters, solves, rng.integers(0, 24, 2).tolist())
 

@@ -136,6 +136,7 @@ std::uint64_t kin_of(const Metric& metric, int generator) {
 Metric make_metric(MetricKind kind) {
     Metric metric{};
     metric.kind = kind;
+    metric.step = kind == MetricKind::kQuarterTurn ? 2 : 1;
     for (int c = 0; c < kComposites; ++c)
         metric.cost[c] = static_cast<std::uint8_t>(cost_in(kind, Composite::of(c)));
     metric.phase1 = make_turn_set(metric, false);

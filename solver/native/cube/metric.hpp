@@ -38,6 +38,9 @@ struct TurnSet {
 struct Metric {
     MetricKind kind;
     std::array<std::uint8_t, kComposites> cost;
+    // Lengths of solutions of a cube differ by multiples of this: a quarter turn is an odd
+    // permutation of the corners.
+    int step = 1;
     TurnSet phase1, phase2;
     // The generators that may begin phase 2 after the last composite of phase 1.
     std::array<std::vector<Step>, kStates> junction;

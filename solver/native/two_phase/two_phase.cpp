@@ -23,6 +23,10 @@ constexpr std::uint64_t kProbeNodes = 3000;
 // and so on: some cubes need many short probes, others a few long ones. (Luby, Sinclair, Zuckerman:
 // such a mixture is about as fast as the best length, which nobody knows before.)
 constexpr std::uint64_t kStopGapProbeNodes = 32;
+// After as many probes that found nothing, phase 2 may be one step longer at once, up to this many:
+// among longer ones there are more solutions, and shorter ones are not looked for first.
+constexpr std::uint64_t kProbesPerStep = 64;
+constexpr std::uint64_t kMostSteps = 4;
 constexpr std::uint64_t kNodesBetweenChecks = 512;
 
 // Data that all threads share.
@@ -102,6 +106,7 @@ private:
     void look_for_phase2(int corners, int middle, int state);
     int phase2_limit();
     std::uint64_t nodes_for_probe();
+    int slack() const;
     bool phase2(Phase2Node node, int centres, int depth, int left, const std::vector<Step>& steps);
     void found(int length);
 
@@ -180,7 +185,11 @@ void Walk::sort_out(int depth) {
 bool Walk::finish(int depth) {
     const Phase1Level& level = levels_[depth];
     const Phase1Ends ends = ends_of(tables_, level);
-    for (int number = 0; number < level.size(); ++number) finish(depth, number, ends[number]);
+    for (int number = 0; number < level.size(); ++number) {
+        if (ends[number] == 0) continue;
+        finish(depth, number, ends[number]);
+        if (must_stop()) return false;
+    }
     return !must_stop();
 }
 
@@ -223,15 +232,23 @@ std::uint64_t Walk::nodes_for_probe() {
     return kStopGapProbeNodes << std::countr_zero(++searches_);
 }
 
+// Returns by how much the first length to try exceeds the bound.
+int Walk::slack() const {
+    return metric_.step * static_cast<int>(std::min(searches_ / kProbesPerStep, kMostSteps));
+}
+
 // Phase 1 has ended: searches for a phase 2 that makes an acceptable whole.
 void Walk::look_for_phase2(int corners, int middle, int state) {
     const Phase2Node node{static_cast<std::uint16_t>(corners),
                           static_cast<std::uint16_t>(path_.outer(length_)),
                           static_cast<std::uint8_t>(middle % kOrders)};
     const int limit = phase2_limit(), centres = centres_.after(path_, length_);
-    const int bound = std::max(tables_.phase2.bound(node), centres_.bound(node, centres));
+    int length = std::max(tables_.phase2.bound(node), centres_.bound(node, centres));
+    // The distance of corners is exact, so it differs by whole steps from that of all pieces.
+    length += (length - tables_.phase2.corner_bound(node.corners, node.middle)) % metric_.step;
+    length = std::max(length, std::min(length + slack(), limit));
     probe_limit_ = nodes + nodes_for_probe();
-    for (int length = bound; length <= limit; ++length) {
+    for (; length <= limit; length += metric_.step) {
         path2_length_ = 0;
         if (phase2(node, centres, 0, length, metric_.junction[state]))
             return found(length_ + length);
