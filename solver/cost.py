@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from typing import Protocol
 
 import numpy as np
@@ -50,6 +51,16 @@ def _write(composite: int) -> tuple[str, ...]:
 
 
 _QUARTERS = {"": 1, "2": 2, "'": 3}
+
+
+def composites_of(moves: Iterable[Move]) -> tuple[int, ...]:
+    """Return turns of faces as composites, those in a row on one axis as one."""
+    merged = (Move(text[0], _QUARTERS[text[1:]]) for text in merge_moves(map(str, moves)))
+    return tuple(
+        composite_index(axis, *(sum(m.quarters for m in turned if m.face == f) for f in AXES[axis]))
+        for axis, group in groupby(merged, key=lambda move: move.axis)
+        for turned in (tuple(group),)
+    )
 
 
 def merge_moves(moves: Iterable[str]) -> tuple[str, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 from solver import _native, tables
-from solver.cost import CostModel, TurnCosts, moves_of
+from solver.cost import IMPOSSIBLE, CostModel, TurnCosts, composites_of, moves_of
+from solver.cube.centres import add_turns, count_turns, turn_alone
 from solver.cube.cube import Cube
 from solver.cube.metrics import length
 from solver.cube.notation import parse_moves
@@ -42,7 +44,7 @@ def search(cube: Cube, request: Request) -> list[Solution]:
     centre_table = None if request.centres is None else _ready_centres(metric, request)
     started = time.perf_counter()
 
-    def report(found: _native.Found) -> None:
+    def report(found: _AnyFound) -> None:
         if request.on_better is not None:
             spent_s = time.perf_counter() - started
             request.on_better(_solution(cube, request, found, None, spent_s))
@@ -61,16 +63,67 @@ def search(cube: Cube, request: Request) -> list[Solution]:
         centre_table=centre_table,
         centres=request.centres,
     )
-    kept, spent_s = result.solutions, time.perf_counter() - started
+    kept: Sequence[_AnyFound] = result.solutions
+    is_stopped = request.cancel is not None and request.cancel.is_set()
+    begun_s = time.thread_time()
+    if not kept and request.centres is not None and not is_stopped:
+        kept = _turn_centres_last(cube, request, two_phase, start)
+        for found in kept:
+            report(found)
+    cpu_s = result.cpu_s + time.thread_time() - begun_s
+    spent_s = time.perf_counter() - started
     if not kept:
-        if request.cancel is not None and request.cancel.is_set():
+        if is_stopped:
             raise SearchError("The search was stopped before it found a solution.")
         raise SearchError(
             "This robot cannot solve the cube: it can turn too few of its faces",
             "let its profile turn more faces, or rotate the whole cube",
         )
-    figures = _Figures(result, kept[0])
+    figures = _Figures(result, kept[0], cpu_s)
     return [_solution(cube, request, found, figures, spent_s) for found in kept]
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """A solution that no search found whole, with the kernel's names."""
+
+    composites: tuple[int, ...]
+    length: int
+    cost: int
+
+
+_AnyFound = _native.Found | _Composed
+
+
+def _turn_centres_last(
+    cube: Cube, request: Request, two_phase: _native.TwoPhase, start: Start | None
+) -> Sequence[_Composed]:
+    """Return a solution that turns the centres when all pieces are in place, unless impossible.
+
+    It is long, but takes no time. Where nothing but the centres is turned, searches need seconds.
+    """
+    assert request.centres is not None
+    result = two_phase.solve(
+        cube.states,
+        time_limit=0.0,
+        threads=1,
+        directions=_DIRECTIONS,
+        solutions=1,
+        target=-1,
+        model=None if start is None else start.model,
+        models=None if start is None else start.models,
+        cancel=request.cancel,
+        on_better=None,
+    )
+    if not result.solutions:
+        return ()
+    moves = parse_moves(" ".join(moves_of(result.solutions[0].composites)))
+    left = add_turns(request.centres, tuple(-q % 4 for q in count_turns(moves)))
+    moves += turn_alone(left)
+    composites = composites_of(moves)
+    count = length(parse_moves(" ".join(moves_of(composites))), request.metric)
+    cost = count if start is None else start.model.cost(composites)
+    return () if cost == IMPOSSIBLE else (_Composed(composites, count, cost),)
 
 
 def ready_kernel(request: Request) -> _native.TwoPhase:
@@ -192,13 +245,14 @@ class _Figures(NamedTuple):
     """A search that is over, and its best solution."""
 
     result: _native.TwoPhaseResult
-    best: _native.Found
+    best: _AnyFound
+    cpu_s: float
 
 
 def _solution(
     cube: Cube,
     request: Request,
-    found: _native.Found,
+    found: _AnyFound,
     figures: _Figures | None,
     search_s: float,
 ) -> Solution:
@@ -219,7 +273,7 @@ def _solution(
         optimal=count == lower_bound,
         lower_bound=lower_bound,
         search_s=search_s,
-        cpu_s=0.0 if figures is None else figures.result.cpu_s,
+        cpu_s=0.0 if figures is None else figures.cpu_s,
         cost_us=None if request.cost is None else found.cost,
         composites=tuple(found.composites),
         extra={} if figures is None else _list_extra(request, figures),

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.legality import permutation_parity
-from solver.cube.notation import Move, face_turns
+from solver.cube.notation import Move, face_turns, parse_moves
 from solver.errors import InvalidRequest
 
 CentreTurns = tuple[int, ...]
 """Clockwise quarter turns, 0 to 3, of the centres of U R F D L B."""
+
+ALONE = (
+    "U R L U2 R' L' U R L U2 R' L'",
+    "R L' F2 B2 R L' U R L' F2 B2 R L' D'",
+    "M E M' U M E' M' U'",
+)
+"""Turns that leave all pieces where they are and turn the centre of U by a half, U and D by a
+quarter against each other, or U and L."""
 
 
 def count_turns(moves: Iterable[Move]) -> CentreTurns:
@@ -52,3 +61,31 @@ def write_turns(turned: CentreTurns) -> str:
     ends = ("", "", "2", "'")
     written = zip(FACES, turned, strict=True)
     return " ".join(face + ends[quarters] for face, quarters in written if quarters)
+
+
+def turn_alone(turned: CentreTurns) -> tuple[Move, ...]:
+    """Return moves that turn the centres so and move nothing else; an even number of quarters."""
+    moves: list[Move] = []
+    while any(turned):
+        rests = {
+            tuple((q - done) % 4 for q, done in zip(turned, effect, strict=True)): ways
+            for effect, ways in _centres_alone().items()
+        }
+        turned = min(rests, key=_count_left)
+        moves += rests[turned]
+    return tuple(moves)
+
+
+@cache
+def _centres_alone() -> dict[CentreTurns, tuple[Move, ...]]:
+    """Return :data:`ALONE` in all 24 ways to hold the cube, by their turns of the centres."""
+    held = [
+        f"{up} {side}" for up in ("", "x", "x2", "x'", "z", "z'") for side in ("", "y", "y2", "y'")
+    ]
+    texts = [f"{rotations} {moves}" for moves in ALONE for rotations in held]
+    return {count_turns(moves): face_turns(moves) for moves in map(parse_moves, texts)}
+
+
+def _count_left(turned: CentreTurns) -> int:
+    """Return quarters that are left, where odd ones count twice: they go in pairs."""
+    return sum(min(q, 4 - q) + q % 2 for q in turned)

@@ -1,14 +1,18 @@
-"""Robots made of nothing but costs, and what turns take on them, by NumPy and brute force."""
+"""Costs of shipped robots and of robots made of nothing else, by NumPy and brute force."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache
 from heapq import heappop, heappush
 from itertools import count, pairwise, product
 from typing import TypeVar
 
 import numpy as np
 
+from robot.mechanism.compile.cost_model import compile_mechanism
+from robot.mechanism.registry import build_mechanism
+from robot.settings import load_profile
 from solver.cost import (
     COMPOSITES,
     IMPOSSIBLE,
@@ -23,6 +27,13 @@ from solver.cube.cube import Cube
 NEVER = int(IMPOSSIBLE)
 
 State = TypeVar("State", bound=Hashable)
+
+
+@cache
+def cost_model_of(robot: str) -> CostModel:
+    """Return the costs of a shipped robot's turns from its start."""
+    mechanism = build_mechanism(load_profile(robot))
+    return compile_mechanism(mechanism).cost_model(mechanism.start)
 
 
 def in_order_of_cost(

@@ -15,12 +15,13 @@ from robot.settings import load_profile
 from solver import two_phase
 from solver.cube.centres import CentreTurns, count_turns, name_turns, turn_upright
 from solver.cube.cube import Cube
-from solver.cube.metrics import METRICS
+from solver.cube.metrics import METRICS, length
 from solver.cube.notation import parse_moves
 from solver.errors import InvalidRequest, SearchError
 from solver.search import solve_many
 from solver.solution import CancelFlag, Progress, Request
 from tests.rig.stickers import replay_moves
+from tests.rig.timed_turns import cost_model_of
 
 PICTURES = "".join(chr(0x100 + number) for number in range(6 * 9 * 9))
 
@@ -63,6 +64,21 @@ def test_a_hundred_random_cubes(seed):
 def test_every_metric_has_an_answer_however_short_the_time(metric):
     for seed in range(3):
         check_upright(seed, 1e-6, metric)
+
+
+@pytest.mark.parametrize("robot", [None, "cubotino", "six-motor"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_centres_alone_are_turned_however_short_the_time(metric, robot):
+    better = []
+    for wanted in ((3, 3, 2, 2, 1, 1), (0, 3, 1, 1, 0, 3), (1, 1, 1, 1, 1, 1)):
+        request = Request(metric=metric, time_limit=0.0, centres=wanted, on_better=better.append)
+        if robot:
+            request = replace(request, cost=cost_model_of(robot))
+        [found] = solve_many(Cube.solved(), request)
+        moves = parse_moves(" ".join(found.moves))
+        assert count_turns(moves) == wanted and Cube.solved().apply(moves).is_solved
+        assert (better[-1].moves, better[-1].cost_us) == (found.moves, found.cost_us)
+        assert found.length == length(moves, metric) and not found.optimal
 
 
 def test_a_few_turns_are_taken_back_by_as_few():

@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from functools import cache
 from math import prod
 
 import numpy as np
@@ -14,9 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.mechanism.compile.cost_model import compile_mechanism
-from robot.mechanism.registry import build_mechanism
-from robot.settings import load_profile
 from solver import _native, two_phase
 from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_of, moves_of
 from solver.cube.cube import Cube
@@ -25,7 +21,14 @@ from solver.cube.notation import FACE_TURNS, parse_moves
 from solver.errors import InvalidRequest, SearchError
 from solver.search import algorithm_for, solve, solve_many
 from solver.solution import CancelFlag, Request, Solution
-from tests.rig.timed_turns import NEVER, cheapest_within, cost_of, random_model, six_motors
+from tests.rig.timed_turns import (
+    NEVER,
+    cheapest_within,
+    cost_model_of,
+    cost_of,
+    random_model,
+    six_motors,
+)
 
 LONG = 100.0
 
@@ -246,12 +249,6 @@ def test_a_search_without_proof_takes_all_its_time(rng):
     found = solve(Cube.random(rng), cost=six_motors(), time_limit=0.5)
     assert found.extra["exhausted"] != "proven"
     assert found.cut_by_clock or found.cpu_s >= 0.45
-
-
-@cache
-def cost_model_of(robot: str) -> CostModel:
-    mechanism = build_mechanism(load_profile(robot))
-    return compile_mechanism(mechanism).cost_model(mechanism.start)
 
 
 @pytest.mark.long

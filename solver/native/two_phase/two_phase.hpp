@@ -50,10 +50,13 @@ struct TwoPhaseOptions {
 
     bool are_cancelled() const { return Deadline(Deadline::kForever, cancels).has_passed(); }
     // The same for a first solution when there was none in time, which takes some milliseconds. A
-    // robot that cannot turn enough faces has none.
-    TwoPhaseOptions for_stop_gap() const { return {directions, kStopGapS, 1, cancels, centres}; }
+    // robot that cannot turn enough faces has none, and where the centres alone are turned there
+    // may be none within the limits.
+    TwoPhaseOptions for_stop_gap() const {
+        return {directions, centres.table ? kCentresS : kStopGapS, 1, cancels, centres};
+    }
 
-    static constexpr double kStopGapS = 2.0;
+    static constexpr double kStopGapS = 2.0, kCentresS = 0.008;
 };
 
 // Whether the search looked at everything that could be better: no; all but what its limits on
