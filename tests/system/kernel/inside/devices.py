@@ -1,8 +1,10 @@
-"""Devices of the virtual machine: GPIO chips, the Raspberry Pi's process, the kernel's trace."""
+"""Devices of the virtual machine: GPIO chips, a servo board, the Pi's process, kernel's trace."""
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import fcntl
 import os
 import re
 import shutil
@@ -124,6 +126,77 @@ def plugged_in(name: str, label: str | None = None) -> Iterator[Chip]:
         yield chip
     finally:
         chip.remove()
+
+
+ADDRESS = 0x40
+DRIVER = Path("/sys/bus/i2c/drivers/pca9685-pwm")
+I2C_SLAVE_FORCE, I2C_SMBUS = 0x0706, 0x0720
+WRITE, READ, BYTE_DATA = 0, 1, 2
+MODE1, PRESCALE = 0x00, 0xFE
+WHEN_SWITCHED_ON = {MODE1: 0x11, PRESCALE: 0x1E}
+
+
+class _Transfer(ctypes.Structure):
+    _fields_ = (
+        ("way", ctypes.c_uint8),
+        ("register", ctypes.c_uint8),
+        ("size", ctypes.c_uint32),
+        ("data", ctypes.c_void_p),
+    )
+
+
+class ServoBoard:
+    """The chip and its driver."""
+
+    def __init__(self) -> None:
+        [adapter] = (
+            name.parent
+            for name in Path("/sys/bus/i2c/devices").glob("i2c-*/name")
+            if "stub" in name.read_text()
+        )
+        self._number = adapter.name.removeprefix("i2c-")
+        self._bus = os.open(f"/dev/{adapter.name}", os.O_RDWR)
+        fcntl.ioctl(self._bus, I2C_SLAVE_FORCE, ADDRESS)
+        self.lose_power()  # the stub begins with zeroes, which no chip does
+        (adapter / "new_device").write_text(f"pca9685 {ADDRESS:#x}")
+
+    @property
+    def _device(self) -> str:
+        return f"{self._number}-{ADDRESS:04x}"
+
+    def unplug(self) -> None:
+        """The driver lets go of the chip."""
+        (DRIVER / "unbind").write_text(self._device)
+
+    def plug_in(self) -> None:
+        """The driver has it again."""
+        (DRIVER / "bind").write_text(self._device)
+
+    def lose_power(self) -> None:
+        """For a moment: its registers are as after that."""
+        for register, value in WHEN_SWITCHED_ON.items():
+            self._transfer(WRITE, register, value)
+
+    def read(self, register: int) -> int:
+        """The value of a register."""
+        return self._transfer(READ, register, 0)
+
+    def _transfer(self, way: int, register: int, value: int) -> int:
+        data = (ctypes.c_uint8 * 34)(value)
+        transfer = _Transfer(way, register, BYTE_DATA, ctypes.addressof(data))
+        fcntl.ioctl(self._bus, I2C_SMBUS, transfer)
+        return data[0]
+
+    def counts(self, channels: Sequence[int]) -> list[list[int]]:
+        """Return the registers that switch each channel on and off."""
+        return [
+            [
+                self.read(base + low) | self.read(base + low + 1) << 8
+                for base in (6 + 4 * channel,)
+                for low in (0, 2)
+            ]
+            for channel in channels
+        ]
 
 
 NOBODY, GROUP = 65534, 60

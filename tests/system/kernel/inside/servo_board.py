@@ -6,8 +6,6 @@ The chip behind it is the kernel's ``i2c-stub``, which keeps what is written to 
 from __future__ import annotations
 
 import asyncio
-import ctypes
-import fcntl
 import json
 import os
 import re
@@ -23,7 +21,10 @@ from robot.motion.servo import servo_slew
 from robot.settings import load_profile
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
 from tests.system.kernel.inside.devices import (
+    MODE1,
+    PRESCALE,
     Note,
+    ServoBoard,
     at_once,
     configured,
     fault_of,
@@ -35,79 +36,10 @@ from tests.system.kernel.inside.devices import (
 
 PROFILE = load_profile("rubpyx")
 SERVOS = [setup for setup in actuator_setups(PROFILE) if isinstance(setup, ServoSetup)]
-ADDRESS = 0x40
-DRIVER = Path("/sys/bus/i2c/drivers/pca9685-pwm")
 EXPORT = Path(__file__).resolve().parents[4] / "systemd/board-channels"
 GROUP = "60"
 TRAVEL_US = 400_000
-I2C_SLAVE_FORCE, I2C_SMBUS = 0x0706, 0x0720
-WRITE, READ, BYTE_DATA = 0, 1, 2
-MODE1, PRESCALE = 0x00, 0xFE
-WHEN_SWITCHED_ON = {MODE1: 0x11, PRESCALE: 0x1E}
 WRITTEN = re.compile(r"a=0*40 .* c=([0-9a-f]+) I2C_BLOCK_DATA l=2 \[01-([0-9a-f]{2})\]")
-
-
-class _Transfer(ctypes.Structure):
-    _fields_ = (
-        ("way", ctypes.c_uint8),
-        ("register", ctypes.c_uint8),
-        ("size", ctypes.c_uint32),
-        ("data", ctypes.c_void_p),
-    )
-
-
-class ServoBoard:
-    """The chip and its driver."""
-
-    def __init__(self) -> None:
-        [adapter] = (
-            name.parent
-            for name in Path("/sys/class/i2c-adapter").glob("i2c-*/name")
-            if "stub" in name.read_text()
-        )
-        self._number = adapter.name.removeprefix("i2c-")
-        self._bus = os.open(f"/dev/{adapter.name}", os.O_RDWR)
-        fcntl.ioctl(self._bus, I2C_SLAVE_FORCE, ADDRESS)
-        self.lose_power()  # the stub begins with zeroes, which no chip does
-        (adapter / "new_device").write_text(f"pca9685 {ADDRESS:#x}")
-
-    @property
-    def _device(self) -> str:
-        return f"{self._number}-{ADDRESS:04x}"
-
-    def unplug(self) -> None:
-        """The driver lets go of the chip."""
-        (DRIVER / "unbind").write_text(self._device)
-
-    def plug_in(self) -> None:
-        """The driver has it again."""
-        (DRIVER / "bind").write_text(self._device)
-
-    def lose_power(self) -> None:
-        """For a moment: its registers are as after that."""
-        for register, value in WHEN_SWITCHED_ON.items():
-            self._transfer(WRITE, register, value)
-
-    def read(self, register: int) -> int:
-        """The value of a register."""
-        return self._transfer(READ, register, 0)
-
-    def _transfer(self, way: int, register: int, value: int) -> int:
-        data = (ctypes.c_uint8 * 34)(value)
-        transfer = _Transfer(way, register, BYTE_DATA, ctypes.addressof(data))
-        fcntl.ioctl(self._bus, I2C_SMBUS, transfer)
-        return data[0]
-
-    def counts(self, channels: Sequence[int]) -> list[list[int]]:
-        """Return the registers that switch each channel on and off."""
-        return [
-            [
-                self.read(base + low) | self.read(base + low + 1) << 8
-                for base in (6 + 4 * channel,)
-                for low in (0, 2)
-            ]
-            for channel in channels
-        ]
 
 
 def export() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 VIDEO = Path("/sys/class/video4linux")
+ATTACH = Path("/sys/devices/platform/vhci_hcd.0/attach")
+HIGH_SPEED = 3
+DEVICE_ID = 0x0001_0002
 
 
 @contextmanager
@@ -69,3 +73,9 @@ def nodes(name: str) -> list[Path]:
 
     found = sorted(path.name for path in VIDEO.glob("*") if has_name(path))
     return [Path("/dev", one) for one in sorted(found, key=len)]
+
+
+def attach(line: socket.socket) -> None:
+    """Let the kernel talk USB/IP to the device at the other end of a line."""
+    ATTACH.write_text(f"0 {line.fileno()} {DEVICE_ID} {HIGH_SPEED}")
+    line.close()

@@ -11,14 +11,11 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import cv2
 import numpy as np
 
-ATTACH = Path("/sys/devices/platform/vhci_hcd.0/attach")
-HIGH_SPEED = 3
-DEVICE_ID = 0x0001_0002
+from tests.system.kernel.inside.surroundings import attach
 
 SUBMIT, UNLINK, SUBMITTED, UNLINKED = 1, 2, 3, 4
 HEADER = struct.Struct(">5I5I8s")
@@ -26,7 +23,6 @@ ANSWER = struct.Struct(">5I5i8s")
 """A message of USB/IP with a request, and with its result."""
 STALL, GONE = -32, -104
 
-WIDTH, HEIGHT = 320, 240
 FRAME_S = 0.033
 STILL = 1_000_000
 """Seed of a picture that does not change, which none of the others has."""
@@ -99,11 +95,11 @@ def _controls_of(controls: dict[tuple[int, int], Control]) -> tuple[bytes, bytes
     return bits[0].to_bytes(3, "little"), bits[1].to_bytes(2, "little")
 
 
-def _format(index: int, kind: str) -> bytes:
+def _format(index: int, kind: str, width: int, height: int) -> bytes:
     """Return the descriptors of a format with one size of pictures."""
-    size = WIDTH * HEIGHT * 2
+    size = width * height * 2
     interval = round(FRAME_S * 1e7)
-    numbers = (WIDTH, HEIGHT, size * 8 * 20, size * 8 * 40, size, interval, 1, interval)
+    numbers = (width, height, size * 8 * 20, size * 8 * 40, size, interval, 1, interval)
     frame = struct.pack("<BBHHIIIIBI", 1, 0, *numbers)
     if kind == "MJPG":
         return _block(0x24, bytes([6, index, 1, 0, 1, 0, 0, 0, 0])) + _block(0x24, b"\x07", frame)
@@ -121,6 +117,7 @@ class Webcam:
     """
 
     NAME = "UVC Camera (1d6b:0102)"
+    width, height = 320, 240
 
     def __init__(self, formats: tuple[str, ...] = FORMATS, *, locks: bool = True) -> None:
         self.formats = formats
@@ -136,13 +133,17 @@ class Webcam:
         self._pictures = self._payloads()
 
     def plug_in(self) -> None:
-        """Connect it to the kernel, in a thread of its own."""
-        self._line, theirs = socket.socketpair()
+        """Connect it to the kernel."""
+        ours, theirs = socket.socketpair()
+        self.connect(ours)
+        attach(theirs)
+
+    def connect(self, line: socket.socket) -> None:
+        """Talk to the kernel at the other end of a line, in threads of its own."""
+        self._line = line
         self._pending.clear()
-        ATTACH.write_text(f"0 {theirs.fileno()} {DEVICE_ID} {HIGH_SPEED}")
-        theirs.close()
         for work in (self._answer, self._stream):
-            threading.Thread(target=work, args=(self._line,), daemon=True).start()
+            threading.Thread(target=work, args=(line,), daemon=True).start()
 
     def pull_out(self) -> None:
         """Break the connection."""
@@ -215,7 +216,7 @@ class Webcam:
         if request in (GET_LENGTH, GET_INFO):
             return struct.pack("<H", PROBE.size) if request == GET_LENGTH else b"\x03"
         hint, form, frame = self._probe
-        numbers = (round(FRAME_S * 1e7), 0, 0, 0, 0, 0, WIDTH * HEIGHT * 2, PAYLOAD)
+        numbers = (round(FRAME_S * 1e7), 0, 0, 0, 0, 0, self.width * self.height * 2, PAYLOAD)
         return PROBE.pack(hint, max(form, 1), max(frame, 1), *numbers)
 
     def _descriptor(self, kind: int) -> bytes | None:
@@ -242,7 +243,10 @@ class Webcam:
         ]
         length = 13 + sum(map(len, units))
         head = _block(0x24, struct.pack("<BHHIBB", 1, 0x0100, length, 48_000_000, 1, 1))
-        formats = [_format(at, name) for at, name in enumerate(self.formats, start=1)]
+        formats = [
+            _format(at, name, self.width, self.height)
+            for at, name in enumerate(self.formats, start=1)
+        ]
         count = len(formats)
         size = 13 + count + sum(map(len, formats))
         stream = struct.pack("<BBHBBBBBBB", 1, count, size, 0x81, 0, OUTPUT, 0, 0, 0, 1)
@@ -286,19 +290,24 @@ class Webcam:
                 yield bytes([2, flags]) + chunk
             count += 1
 
-    def _picture(self, seed: int) -> bytes:
-        """Return a red patch on grey with noise, in the format that was chosen."""
-        if self.shows != "noise":
-            seed = STILL
-        noise = np.random.default_rng(seed).integers(0, 6, (HEIGHT, WIDTH, 3), np.uint8)
-        image = np.full((HEIGHT, WIDTH, 3), 120, np.uint8) + noise
-        image[60:180, 80:240] = (40, 60, 200) + noise[60:180, 80:240]
-        if self.shows == "black":
-            image[:] = 0
+    def _picture(self, number: int) -> bytes:
+        """Return a picture in the format that was chosen."""
+        image = self.look(number)
         if self.format != "MJPG":
             return cv2.cvtColor(image, cv2.COLOR_BGR2YUV_YUY2).tobytes()
         data = cv2.imencode(".jpg", image)[1].tobytes()
         return data[: len(data) // 3] if self.is_cut_short else data
+
+    def look(self, number: int) -> cv2.typing.MatLike:
+        """Return what it sees, B G R: a red patch on grey with noise."""
+        seed = number if self.shows == "noise" else STILL
+        size = (self.height, self.width, 3)
+        noise = np.random.default_rng(seed).integers(0, 6, size, np.uint8)
+        image = np.full(size, 120, np.uint8) + noise
+        image[60:180, 80:240] = (40, 60, 200) + noise[60:180, 80:240]
+        if self.shows == "black":
+            image[:] = 0
+        return image
 
 
 def _receive(line: socket.socket, length: int) -> bytes:
