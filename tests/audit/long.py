@@ -47,9 +47,10 @@ SHARDS = {
     "web": ("web", "screens", "display", "mqtt"),
     "install": ("system/install", "system/systemd"),
     "kernel": ("system/kernel",),
+    "pi": ("system/pi",),
 }
 """Folders of tests by subject."""
-UNSHARED = ("install", "kernel")
+UNSHARED = ("install", "kernel", "pi")
 """Shards that one process runs; two run the others."""
 
 

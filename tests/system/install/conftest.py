@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import functools
 import os
 import shutil
 import signal
@@ -15,15 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.install.debian_root import (
-    assert_story,
-    bundle_checkout,
-    go_through,
-    read_facts,
-    unpack_root,
-    why_absent,
-    why_no_root,
-)
+from tests.system.install.debian_root import read_facts, unpack_root, why_absent
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
@@ -36,16 +27,7 @@ NEEDED_BYTES = 3 * 1024**3
 """Two versions of the program in memory, and what runs."""
 
 RunScenario = Callable[..., Mapping[str, str]]
-MakePackages = Callable[[str], Path]
 UnpackRoot = Callable[[str, str], Path]
-
-MADE = {
-    "each refusal says what to do": (
-        "no_tools=2, remedy=0, no_key=2, no_key_says=gpg --quick-generate-key, other_key=2"
-    ),
-    "packages are added, and none is replaced": "made=0, repository=0, extended=0, replaced=2",
-}
-"""Facts about making packages and repository, by what they show; 2 is how make ends."""
 
 
 def why_no_container() -> str | None:
@@ -95,28 +77,6 @@ def wheels(containers: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if fetched.returncode:
         pytest.skip(f"the packages it needs cannot be fetched: {fetched.stderr.strip()[-500:]}")
     return wheels
-
-
-@pytest.fixture(scope="session")
-def make_packages(tmp_path_factory: pytest.TempPathFactory) -> MakePackages:
-    """Return a function that makes packages and a repository in a clean Debian of a release.
-
-    It makes them once, and returns their folder: ``cubist.deb``, and ``repository`` with later ones
-    that fail or are good.
-    """
-
-    @functools.cache
-    def make(release: str) -> Path:
-        if reason := why_no_root():
-            pytest.skip(reason)
-        share = tmp_path_factory.mktemp("packages")
-        bundle_checkout(share / "cubist.bundle")
-        made = go_through(release, share, HERE / "package_build_scenario")
-        for expected in MADE.values():
-            assert_story(made, expected)
-        return share
-
-    return make
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_read_command import document, scan
-from tests.system.install.conftest import MakePackages, RunScenario, UnpackRoot
+from tests.system.conftest import MakePackages
+from tests.system.install.conftest import RunScenario, UnpackRoot
 from tests.system.install.debian_root import (
     CHECKOUT,
     CODENAMES,

@@ -10,7 +10,8 @@ import pytest
 
 from robot.cli.main import run
 from tests.rig.computers import fresh_card
-from tests.system.install.conftest import MakePackages, RunScenario, UnpackRoot
+from tests.system.conftest import MakePackages
+from tests.system.install.conftest import RunScenario, UnpackRoot
 from tests.system.install.debian_root import INCLUDED, assert_story
 
 HERE = Path(__file__).resolve().parent

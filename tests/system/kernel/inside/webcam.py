@@ -11,6 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import cv2
 import numpy as np
@@ -149,7 +150,8 @@ class Webcam:
         """Break the connection."""
         line, self._line = self._line, None
         if line is not None:
-            line.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):  # the other end may have gone before
+                line.shutdown(socket.SHUT_RDWR)
 
     def _answer(self, line: socket.socket) -> None:
         with line:

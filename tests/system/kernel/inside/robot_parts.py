@@ -1,0 +1,114 @@
+"""Parts of a whole robot in the virtual machine, as a service; what is around them is outside it.
+
+It makes a Raspberry Pi's devices and plugs in the webcam. Then it tells, a JSON line each, what the
+servo board's chip is written and that time passes, and obeys orders.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from robot.api.client import ControlClient
+from robot.api.endpoints import Endpoint
+from robot.machine.confirmed_range import confirmable
+from robot.settings import load_profile
+from tests.system.kernel.inside.devices import TRACE, Chip, Note, ServoBoard, following
+from tests.system.kernel.inside.surroundings import attach, nodes, wait_for
+
+LABEL, CAMERA = "pinctrl-bcm2711", "UVC Camera"
+MODULES = (
+    *("gpio-simulator", "i2c-dev", "i2c-stub chip_addr=0x40", "pwm-pca9685"),
+    *("uvcvideo", "vhci-hcd"),
+)
+OUTSIDE = "10.0.2.100"
+ORDERS, PICTURES = 1, 2
+"""Ports of the lines to the outside."""
+TICK_S = 0.05
+
+
+def connect(port: int) -> socket.socket:
+    """Connect to the outside as soon as there is a network."""
+    found: list[socket.socket] = []
+
+    def is_connected() -> bool:
+        try:
+            found.append(socket.create_connection((OUTSIDE, port)))
+        except OSError:
+            return False
+        return True
+
+    wait_for(is_connected)
+    return found[0]
+
+
+class Teller:
+    """The line to the outside, for several threads."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        self._turn = threading.Lock()
+
+    def tell(self, **what: object) -> None:
+        """Send a JSON line."""
+        with self._turn:
+            self._line.sendall(json.dumps(what).encode() + b"\n")
+
+    def hear(self, note: Note) -> None:
+        """Tell what the kernel has noted."""
+        self.tell(time_s=note.time_s, event=note.event, text=note.text)
+
+
+def let_time_pass() -> None:
+    """Note, again and again, that time has passed."""
+    while True:
+        (TRACE / "trace_marker").write_text("tick")
+        time.sleep(TICK_S)
+
+
+def confirm(profile: str) -> None:
+    """Keep every position and direction as the profile has it: somebody saw them all."""
+    client = ControlClient(Path("/run/cubist/control.sock"))
+    with client.maintenance():
+        client.call(Endpoint("PUT", "/calibration"), {"values": confirmable(load_profile(profile))})
+
+
+def obey(order: dict[str, Any], chip: Chip) -> dict[str, object]:
+    """Do what is wanted; return the answer."""
+    match order["do"]:
+        case "press":
+            chip.press(order["pin"], order["seconds"])
+        case "confirm":
+            confirm(order["profile"])
+        case "run":
+            done = subprocess.run(order["words"], capture_output=True, text=True, check=False)
+            return {"code": done.returncode, "output": done.stdout + done.stderr}
+        case "read":
+            path = Path(order["path"])
+            return {"output": path.read_text() if path.exists() else ""}
+    return {}
+
+
+def main() -> None:
+    for module in MODULES:
+        subprocess.run(["modprobe", *module.split()], check=True)
+    line = connect(ORDERS)
+    teller = Teller(line)
+    chip = Chip("robot", LABEL)
+    with following(teller.hear, "smbus/smbus_write"):
+        ServoBoard()
+        attach(connect(PICTURES))
+        wait_for(lambda: len(nodes(CAMERA)) == 2)
+        threading.Thread(target=let_time_pass, daemon=True).start()
+        subprocess.run(["systemd-notify", "--ready"], check=True)
+        for text in line.makefile():
+            teller.tell(answer=obey(json.loads(text), chip))
+
+
+if __name__ == "__main__":
+    main()
