@@ -252,6 +252,26 @@ def test_a_quick_motor_waits_for_a_slow_one():
     assert pins.robot.violations == []
 
 
+def test_motors_that_all_differ_end_in_few_ways():
+    """Their drivers make steps of three sizes and they take up play: alone, in 2425 ways."""
+    document = load_profile("six-motor-record").model_dump(mode="json")
+    microsteps = (1, 1, 2, 2, 4, 4)
+    for motor, fine, play in zip(
+        document["actuators"].values(), microsteps, (1, 1, 1, 2, 4, 4), strict=True
+    ):
+        motor |= {"steps_per_turn": 400 * fine, "backlash_steps": play}
+        motor |= {"max_speed_steps_per_s": 21_600 * fine, "start_speed_steps_per_s": 200 * fine}
+        motor["max_acceleration_steps_per_s2"] = 4_940_000 * fine
+    profile = RobotProfile.model_validate(document)
+    mechanism = build_mechanism(profile)
+    assert len(mechanism.configurations) < 50
+    body = scrambled(3, 2)
+    plan = plan_solve(Cube.from_facelets(body.facelets()), mechanism, time_limit=0.1)
+    pins = PinDriver(profile, body)
+    pins.play(plan.schedule())
+    assert pins.robot.solved and pins.robot.violations == []
+
+
 def test_the_simulated_robot_bears_a_small_overlap():
     profile = overlapping(6)
     body = scrambled(3, 2)

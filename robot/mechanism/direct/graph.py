@@ -49,6 +49,13 @@ class Ending(NamedTuple):
 
 
 REST = Ending("", 0, 0)
+
+MOST_ENDINGS = 32
+"""Endings from which on those that differ little count as the latest of them.
+
+Motors that differ by a few microseconds, each with its own play, end in thousands of ways, as each
+ending depends on the one before. Tables of a robot grow with the square of that: to gigabytes."""
+
 QUARTERS = (1, 2, -1)
 
 
@@ -73,22 +80,10 @@ class Spin:
 def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
     """The graph of a robot with a motor on each of its faces."""
     spins = list(_spins(profile, robot))
-    endings = [REST]
-    steps: list[Transition] = []
-    for number, ending in enumerate(endings):  # which grow meanwhile
-        for spin in spins:
-            after, begin, duration = _follow(ending, spin)
-            if after not in endings:
-                endings.append(after)
-            step = Transition(
-                number,
-                endings.index(after),
-                duration,
-                motions=tuple(replace(motion, offset_us=begin) for motion in spin.motions),
-                operations=tuple(replace(one, start_us=begin) for one in spin.operations),
-                turns=spin.turns,
-            )
-            steps.append(step)
+    grid_us = 1
+    while (graph := _graph(spins, grid_us)) is None:
+        grid_us *= 2
+    endings, steps = graph
     positions: dict[str, str | int] = dict.fromkeys(robot.motors.values(), 0)
     return Mechanism(
         profile=profile,
@@ -100,7 +95,31 @@ def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
     )
 
 
-def _follow(ending: Ending, spin: Spin) -> tuple[Ending, int, int]:
+def _graph(spins: list[Spin], grid_us: int) -> tuple[list[Ending], list[Transition]] | None:
+    """Return all endings and transitions, with times of endings in whole ``grid_us``; None if those
+    are too many endings."""
+    endings = [REST]
+    steps: list[Transition] = []
+    for number, ending in enumerate(endings):  # which grow meanwhile
+        for spin in spins:
+            after, begin, duration = _follow(ending, spin, grid_us)
+            if after not in endings:
+                endings.append(after)
+            step = Transition(
+                number,
+                endings.index(after),
+                duration,
+                motions=tuple(replace(motion, offset_us=begin) for motion in spin.motions),
+                operations=tuple(replace(one, start_us=begin) for one in spin.operations),
+                turns=spin.turns,
+            )
+            steps.append(step)
+        if len(endings) > MOST_ENDINGS:
+            return None
+    return endings, steps
+
+
+def _follow(ending: Ending, spin: Spin, grid_us: int) -> tuple[Ending, int, int]:
     """The ending after ``spin``, when it begins, and when the next axis may start.
 
     Layers of one axis wait for each other; those of another axis only until they cannot get too far
@@ -114,7 +133,10 @@ def _follow(ending: Ending, spin: Spin) -> tuple[Ending, int, int]:
     left_us = begin + spin.rest_us - duration
     if left_us <= 0:
         return REST, begin, duration
-    return Ending(spin.axis, max(0, begin + spin.square_us - duration), left_us), begin, duration
+    moving_us = max(0, begin + spin.square_us - duration)
+    # Later than they do never does harm.
+    moving_us, left_us = (-(-us // grid_us) * grid_us for us in (moving_us, left_us))
+    return Ending(spin.axis, moving_us, left_us), begin, duration
 
 
 def _spins(profile: RobotProfile, robot: DirectSettings) -> Iterator[Spin]:
