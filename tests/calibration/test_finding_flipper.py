@@ -171,16 +171,17 @@ def test_a_lid_is_open_in_the_middle_holds_from_a_pulse_on_and_rolls_beyond(worl
     world.went.clear()
     found = world.finder.find_hold()
     # By where the cube lies flat in the profile: 0.348 of 285 us from rolling on, of 264 us.
-    assert lid_values(found) == {"open": 1306, "close": 1481}
-    assert found.evidence["holds_from_us"] == found.evidence["firm_from_us"]
-    assert found.evidence["gain"] == pytest.approx(165 / 175, abs=0.01)
+    assert lid_values(found) == {"open": 1307, "close": pytest.approx(1482, abs=2)}
+    assert found.evidence["holds_from_us"] == pytest.approx(found.evidence["firm_from_us"], abs=3)
+    assert found.evidence["gain"] == pytest.approx(165 / 175, abs=0.02)
     assert {way for name, way in world.went if name == "table"} == {-2.25, 2.25}
     world.went.clear()
     found = world.finder.find_roll()
-    assert lid_values(found) == {"flip": 1002}
-    assert [at for _, at in world.went] == [1002, 1306, 1002, 1306], "another face came twice"
-    # As far from open as in the profile, where it is 165 us from hold: 285 / 165 of 2 us.
-    assert list(found.uncertain.values()) == [3.5]
+    (rolls_at,) = lid_values(found).values()
+    assert rolls_at == pytest.approx(1002, abs=2)
+    assert [at for _, at in world.went] == [rolls_at, 1307] * 2, "another face came twice"
+    # As far from open as in the profile, where it is 165 us from hold: 285 / 165 of 2 us or more.
+    assert list(found.uncertain.values()) == [pytest.approx(4, abs=1)]
     world.rolls = lambda pulse: pulse <= 975
     (deeper,) = lid_values(world.finder.find_roll()).values()
     assert 950 < deeper <= 975
@@ -215,7 +216,7 @@ def test_a_lid_that_does_not_hold_roll_or_square_is_named(
         finder.find_square()
 
 
-@pytest.mark.parametrize(("soft_us", "trembles"), [(4, 0.0), (20, 0.02), (60, 0.02)])
+@pytest.mark.parametrize(("soft_us", "trembles"), [(4, 0.0), (20, 0.02), (60, 0.02), (20, 0.12)])
 def test_a_softer_lid_comes_down_further(soft_us: int, trembles: float) -> None:
     random = np.random.default_rng(soft_us)
 
@@ -224,11 +225,11 @@ def test_a_softer_lid_comes_down_further(soft_us: int, trembles: float) -> None:
         return float(free + trembles * random.uniform(-1, 1))
 
     hold = find_hold("lid", followed, 1400, 1700)
-    firm, begins = 1500 + 0.85 * soft_us, 1500 + 0.1 * soft_us
-    assert hold.begins == pytest.approx(begins, abs=2 + 0.05 * soft_us)
-    assert hold.firm == pytest.approx(firm, abs=2 + 0.15 * soft_us)
-    # In all it presses with nearly twice the force that holds a swing, or more.
-    assert hold.place(1, 0.0) - 1500 > 1.5 * (firm - 1500)
+    firm = 1500 + 0.85 * soft_us
+    assert hold.begins == pytest.approx(1500, abs=2)
+    assert hold.firm == pytest.approx(firm, abs=2)
+    # In all it presses with twice the force that holds a swing.
+    assert hold.place(1, 0.0) - 2 == pytest.approx(2 * firm - 1500, abs=2 + hold.error_us)
 
 
 @pytest.mark.parametrize("level", [0.66, 1.2])
@@ -312,8 +313,11 @@ def test_a_lid_that_opens_to_higher_pulses_is_the_same_the_other_way_round() -> 
     here.holds = lambda pulse: pulse <= 1520
     here.rolls = lambda pulse: pulse >= 1950
     assert lid_values(here.finder.find_open()) == {"open": 1690}
-    assert lid_values(here.finder.find_hold()) == {"open": 1694, "close": 1519}
-    assert lid_values(here.finder.find_roll()) == {"flip": 1998}
+    assert lid_values(here.finder.find_hold()) == {
+        "open": 1693,
+        "close": pytest.approx(1518, abs=2),
+    }
+    assert lid_values(here.finder.find_roll()) == {"flip": pytest.approx(1998, abs=2)}
 
 
 def test_stops_are_where_the_line_has_them_and_what_they_were_off(world: World) -> None:
@@ -338,11 +342,12 @@ def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
     assert here.lid < 1199 - 4 * 11, "away from where it gets into the picture"
     found = here.finder.find_hold()
     hold = 1462
-    assert lid_values(found) == {"hold": hold, "rest": hold - 503}
-    assert here.lid == hold - 503
+    at = lid_values(found)
+    assert at == {"hold": pytest.approx(hold, abs=2), "rest": at["hold"] - 503}
+    assert here.lid == at["rest"]
     # The scale of its servo is not known: a fifth of the way may be wrong.
-    assert [*found.uncertain.values()] == [2.0, 102.6]
-    assert here.finder.find_roll().values == {"actuators.arm.positions_us.pull": hold + 533}
+    assert [*found.uncertain.values()] == [pytest.approx(2.5, abs=0.5), pytest.approx(103, abs=1)]
+    assert here.finder.find_roll().values == {"actuators.arm.positions_us.pull": at["hold"] + 533}
 
 
 def built_with(homed: str) -> RobotProfile:

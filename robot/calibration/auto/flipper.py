@@ -51,7 +51,6 @@ from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import SpinningPart
 from robot.calibration.auto.stepwise_move import (
     COARSE_US,
-    FINE_US,
     Edge,
     StepwiseMove,
     stepwise_move,
@@ -388,7 +387,7 @@ class FlipperFinder(Finder):
     def _unsure(self, role: str) -> float:
         """Return the microseconds by which a position of the lid may be off."""
         shape = self._shape
-        least = FINE_US + self._lid_slack / 2 + self._hold.softness_us / 2
+        least = self._hold.unsure_us(self._lid_slack)
         if self._rolls_beyond:
             return round(least + SCALE_SPREAD * abs(shape[role] - shape["hold"]), 1)
         baseline = abs(shape["hold"] - shape["open"])
@@ -439,7 +438,13 @@ class FlipperFinder(Finder):
         return seen
 
     def _followed(self, pulse: float) -> float:
-        """Return the part of a turn of the table that the cube follows, with the lid at a pulse."""
+        """Return the part of a turn of the table that the cube follows, with the lid at a pulse.
+
+        A lid that comes down on a cube that stands askew squares it, the more the harder it
+        presses. That is no following, so it does so before.
+        """
+        self.lid.go(pulse)
+        self.lid.go(self._open_at)
         before = self.table.angle()
         self._swing(pulse)
         return abs(self.table.angle() - before) / self._swing_degrees

@@ -177,7 +177,7 @@ class JawFinder:
         hold = find_hold(actuator.name, followed_closing, self.open, farthest, CLOSING_US, JAWS_LAG)
         self.slack_us = abs(hold.begins - self._find_release(hold, followed))
         self._reserve_us = hold.reserve_us
-        self.unsure_us = FINE_US + self.slack_us / 2 + hold.softness_us / 2
+        self.unsure_us = hold.unsure_us(self.slack_us)
         self.closed = hold.place(towards, self.slack_us)
         self.open = max(low, min(high, hold.firm + (1 + WIDER_PART) * distance))
         self.go_closed()

@@ -14,13 +14,17 @@ What holds a swing of a few degrees need not hold a quarter turn: midway the lay
 and so do magnets that pull it back. Twice the force is as much further in as it took to get firm,
 which is the margin. Whoever finds a place shows by quarter turns that a little less is enough,
 and goes on by that much where it is not.
+
+Servos that hunt and horns with play make each part a little wrong. So all of them together say
+where the two corners are: each pair of corners counts by how well its curve fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+
+import numpy as np
 
 from robot.calibration.auto.stepwise_move import FINE_US
 from robot.text.faults import CalibrationError
@@ -33,6 +37,16 @@ LAGS = 0.7
 """The part below which the cube is held, if not firmly: play of less than a third of the swing."""
 STEP_US = 10
 """Step of the pulse between where something begins to hold and where it is firm."""
+BEFORE_US = 60
+"""Way before the half held cube, beyond as much as after it, whose looks say how a free one
+follows: further back jaws may hide another part of the face."""
+MOST_LOOKS = 8
+"""Additional looks at the corners of the curve, until they are known as exactly as a servo is."""
+LEAST_ERROR = 0.02
+"""Standard deviation of a part of a swing where everything is still."""
+MARGIN_ERROR = 0.3
+"""Largest error of the margin, as a part of the softness: a stiff cube without magnets needs less
+than twice the force of a swing, a smooth one with strong magnets more."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +54,14 @@ class HoldCurve:
     """Pulses at which something begins to hold the cube, and from which it is firm.
 
     ``follows``: the part of a swing above which the cube has followed. It is not always the same:
-    jaws that hide a part of the face change what a look makes of its angle.
+    jaws that hide a part of the face change what a look makes of its angle. ``error_us``: how far
+    off, at most, the looks leave the place that holds.
     """
 
     begins: float
     firm: float
     follows: float = FOLLOWS
+    error_us: float = 0.0
 
     @property
     def softness_us(self) -> float:
@@ -60,9 +76,13 @@ class HoldCurve:
     def place(self, towards: int, slack_us: float) -> float:
         """Return the pulse that holds with twice the force that a small swing takes.
 
-        A servo may stop half its slack before it, and the edges are that exact.
+        A servo may stop half its slack before it, and the corners are that exact.
         """
         return 2 * self.firm - self.begins + towards * (FINE_US + slack_us / 2)
+
+    def unsure_us(self, slack_us: float) -> float:
+        """Return by how much that place may be off."""
+        return FINE_US + slack_us / 2 + MARGIN_ERROR * self.softness_us + self.error_us
 
 
 def find_hold(
@@ -80,15 +100,15 @@ def find_hold(
     ``farthest``.
     """
     towards = 1 if farthest > start else -1
-    parts = {start: 1.0}
+    seen = [(start, 1.0)]
 
     def look(pulse: float) -> float:
         if (farthest - pulse) * towards < 0:
             raise CalibrationError(
                 f"{name} does not hold the cube even at {farthest:.0f} us: does it reach the cube?"
             )
-        parts[pulse] = followed(pulse)
-        return parts[pulse]
+        seen.append((pulse, followed(pulse)))
+        return seen[-1][1]
 
     def nearer(pulse: float, step_us: float) -> float:
         """Return a step on from a pulse, or the rest of the way."""
@@ -96,8 +116,10 @@ def find_hold(
         return farthest if (farthest - on) * towards < 0 else on
 
     free = start
-    # Limits may end the way in the middle of a step.
-    while (pulse := nearer(free, coarse_us)) != free and look(pulse) > FOLLOWS:
+    # Limits may end the way in the middle of a step. What trembles may lag behind once.
+    while (pulse := nearer(free, coarse_us)) != free and (
+        look(pulse) > FOLLOWS or look(pulse) > FOLLOWS
+    ):
         free = pulse
     at = free
     recent = [1.0]
@@ -105,29 +127,39 @@ def find_hold(
         if at == farthest and recent[-1] < lags:
             break  # as firm as it gets; whoever goes on by the margin finds the limit
         at = at + towards * STEP_US if at == farthest else nearer(at, STEP_US)
-        recent.append(parts[at] if at in parts else look(at))
-    held = min(recent[-3:])
-    # Before something holds it the cube follows as much at one pulse as at the next.
-    levels = [parts[pulse] for pulse in sorted(parts, key=lambda pulse: -pulse * towards)]
-    free_level = next(
-        (one for one, freer in pairwise(levels) if one > lags and freer - one < SAME_PART), 1.0
-    )
-    follows = min(free_level, parts[start]) - (1 - FOLLOWS)
+        recent.append(look(at))
+    for _ in range(MOST_LOOKS // 2):
+        curve = fit_curve(seen, towards)
+        if curve.error_us <= FINE_US:
+            break
+        for corner in (curve.begins, curve.firm):
+            look(min(round(corner) * towards, farthest * towards) * towards)
+    return fit_curve(seen, towards)
 
-    def find_edge(is_before: Callable[[float], bool]) -> float:
-        """Return the pulse up to which something is so, by halving."""
-        ordered = sorted(parts, key=lambda pulse: pulse * towards)
-        after = next(pulse for pulse in ordered if not is_before(parts[pulse]))
-        before = max(
-            (one for one in ordered if (after - one) * towards > 0), key=lambda one: one * towards
-        )
-        while abs(after - before) > FINE_US:
-            middle = (after + before) / 2
-            before, after = (middle, after) if is_before(look(middle)) else (before, middle)
-        return (after + before) / 2
 
-    return HoldCurve(
-        begins=find_edge(lambda part: part > follows),
-        firm=find_edge(lambda part: part > held + SAME_PART),
-        follows=follows,
-    )
+def fit_curve(seen: Sequence[tuple[float, float]], towards: int) -> HoldCurve:
+    """Return the curve through what the cube followed at pulses, as (pulse, part) in any order.
+
+    Each pair of corners has the weight of its likelihood, by the squares of what it leaves of the
+    parts. The place that holds is within twice the standard deviation.
+    """
+    pulses, parts = np.array(sorted((pulse * towards, part) for pulse, part in seen)).T
+    half = (parts.max() + parts[-1]) / 2
+    middle = pulses[np.flatnonzero(parts > half)[-1]]
+    near = pulses >= 2 * middle - pulses[-1] - BEFORE_US
+    pulses, parts = pulses[near], parts[near]
+    corners = np.arange(pulses[0], pulses[-1] + FINE_US, FINE_US)
+    first, last = (corners[each] for each in np.triu_indices(len(corners)))
+    ramp = (pulses - first[:, None]) / np.maximum(last - first, FINE_US / 100)[:, None]
+    ramp = np.clip(ramp, 0, 1)
+    centred, rest = ramp - ramp.mean(axis=1, keepdims=True), parts - parts.mean()
+    falls = np.minimum(0, centred @ rest) / np.maximum((centred**2).sum(axis=1), 1e-9)
+    left = ((rest - falls[:, None] * centred) ** 2).sum(axis=1)
+    error = max(LEAST_ERROR, (left.min() / max(1, len(parts) - 4)) ** 0.5)
+    weights = np.exp((left.min() - left) / (2 * error**2))
+    weights /= weights.sum()
+    begins, firm = (float(weights @ corner) for corner in (first, last))
+    free = min(1.0, float(weights @ (parts.mean() - falls * ramp.mean(axis=1))))
+    place = 2 * last - first
+    spread = float(weights @ (place - weights @ place) ** 2) ** 0.5
+    return HoldCurve(begins * towards, firm * towards, free - (1 - FOLLOWS), 2 * spread)
