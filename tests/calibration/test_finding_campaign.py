@@ -74,7 +74,16 @@ SLOWEST = {"holder": 500 / 0.7, "lid": 450 / 0.6}
 def test_every_robot_finds_its_positions_times_and_colours(name):
     outcomes = {seed: calibrated(name, str(seed)) for seed in SEEDS[name]}
     assert {seed: one.why_not for seed, one in outcomes.items() if one.why_not} == {}
-    assert {seed: one.violations for seed, one in outcomes.items() if one.violations} == {}
+    # A trial loses the steps of a weak motor, which is then made slower.
+    harmed = {
+        seed: [
+            violation
+            for violation in one.violations
+            if violation.kind != "lost-steps" or not one.document["slower"]
+        ]
+        for seed, one in outcomes.items()
+    }
+    assert {seed: violations for seed, violations in harmed.items() if violations} == {}
     assert {seed: one.wrong_motors for seed, one in outcomes.items() if one.wrong_motors} == {}
     assert {len(one.off_degrees) for one in outcomes.values()} == {POSITIONS[name]}
     unseen = NOT_SEEN.get(name, ())

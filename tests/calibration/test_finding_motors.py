@@ -22,6 +22,7 @@ from robot.calibration.auto.cube_pose import CubePose, faces_in_view, site_corne
 from robot.calibration.auto.direct import DirectFinder, Unrolled
 from robot.calibration.auto.finder import finder_for
 from robot.calibration.auto.motors import (
+    HARDER,
     MICROSTEPS,
     check_motors,
     common_speeds,
@@ -270,7 +271,7 @@ def test_a_motor_that_loses_steps_is_tried_slower(good, parts):
     asked = session.asked[: len(parts)]
     assert [each for each, _ in asked] == pytest.approx(parts)
     accelerations = [motor.max_acceleration_steps_per_s2 * each for each in parts]
-    assert [each for _, each in asked] == pytest.approx(accelerations)
+    assert [each for _, each in asked] == pytest.approx([HARDER * each for each in accelerations])
     assert session.asked[len(parts)][0] == pytest.approx(1.0), "the next motor"
 
 
@@ -301,12 +302,12 @@ def test_all_motors_are_as_slow_as_the_worst_with_a_margin():
     assert {tuple(one.values) for one in findings} == {()}
     session = Loses(0.8)
     *_, last = check_motors(session)
-    assert last.text == "all motors at 64% of their speed"
+    assert last.text == "all motors at 80% of their speed"
     for name, motor in session.profile.actuators_of(Stepper).items():
         speed = last.values[f"actuators.{name}.max_speed_steps_per_s"]
-        assert speed == round(motor.max_speed_steps_per_s * 0.64)
+        assert speed == round(motor.max_speed_steps_per_s * 0.8)
         start = last.values[f"actuators.{name}.start_speed_steps_per_s"]
-        assert start == round(motor.start_speed_steps_per_s * 0.64)
+        assert start == round(motor.start_speed_steps_per_s * 0.8)
     assert "steps were lost (up, right" in last.slower
 
 

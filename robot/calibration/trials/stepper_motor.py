@@ -143,9 +143,9 @@ class Motor:
         """Go gently to a position from wherever it is."""
         self.machine.motion.jog(self.name, target)
 
-    def rush(self, way: int, limits: StepperLimits) -> None:
-        """Go a number of steps from the start, as fast as ``limits`` allow."""
-        move = stepper_move(self.name, self.start, way, limits)
+    def rush(self, start: int, way: int, limits: StepperLimits) -> None:
+        """Go a number of steps from ``start``, where it stands, as fast as ``limits`` allow."""
+        move = stepper_move(self.name, start, way, limits)
         self.machine.motion.perform(Schedule.of(move), lambda _: None)
 
     def moved_from(self) -> bool | None:
