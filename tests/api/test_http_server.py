@@ -107,12 +107,10 @@ class Visitor:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
 
-    async def ask(self, path: str, *headers: str, body: bytes = b"") -> tuple[int, str, bytes]:
+    async def ask(self, path: str, *headers: str) -> tuple[int, str, bytes]:
         """Status, head and body of the answer."""
-        method = "POST" if body else "GET"
-        lines = [f"{method} {path} HTTP/1.1", "Host: x", *headers]
-        lines += [f"Content-Length: {len(body)}"] if body else []
-        return await self.send("\r\n".join([*lines, "", ""]).encode() + body)
+        lines = [f"GET {path} HTTP/1.1", "Host: x", *headers]
+        return await self.send("\r\n".join([*lines, "", ""]).encode())
 
     async def send(self, data: bytes) -> tuple[int, str, bytes]:
         self.writer.write(data)

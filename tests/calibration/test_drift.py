@@ -46,9 +46,9 @@ def seen(
     ]
 
 
-def followed(*solves: list[PoseDeviation], since: date = MAY) -> DriftRecord:
+def followed(*solves: list[PoseDeviation]) -> DriftRecord:
     """A record of a robot in order, and after more solves."""
-    record = DriftRecord.begin(CUBOTINO, since)
+    record = DriftRecord.begin(CUBOTINO, MAY)
     for one in [seen(0.0, "home", "cw")] * FIRST_SOLVES + list(solves):
         record = record.add_solve(one)
     return record

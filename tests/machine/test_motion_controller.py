@@ -99,12 +99,12 @@ class Asked:
 class Robot:
     """A controller of a shipped robot at such a link."""
 
-    def __init__(self, name: str, contact: ConfirmedRange = ANYWHERE) -> None:
+    def __init__(self, name: str) -> None:
         self.board = Asked()
         self.watch = Stopwatch()
         self.profile = load_profile(name)
         self.motion = MotionController(
-            self.profile, contact, make_link=self.board, stopwatch=self.watch
+            self.profile, ANYWHERE, make_link=self.board, stopwatch=self.watch
         )
         self.board.homes = self.homed
         self.places = {one.name: one.start for one in self.motion.setups}

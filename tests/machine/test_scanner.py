@@ -35,11 +35,11 @@ QUADS = FaceGrid.from_corners(np.array(CAMERA.views[0].quad) * (640, 480), 3).qu
 class PaintedCamera(SceneCamera):
     """Shows the stickers of the look asked for next; ``light`` is how bright the room is."""
 
-    def __init__(self, facelets: str, light: float = 1.0, scale: int = 1) -> None:
+    def __init__(self, facelets: str, light: float = 1.0) -> None:
         super().__init__(self._draw, CAMERA.name)
         self.light = light
         self.shown: FaceView | None = None
-        self._facelets, self._scale = facelets, scale
+        self._facelets = facelets
 
     def _draw(self, _: int, factor: float) -> Image:
         image = np.full((480, 640, 3), 25, np.uint8)
@@ -49,7 +49,7 @@ class PaintedCamera(SceneCamera):
         for quad, place in zip(QUADS, places.tolist(), strict=True):
             rgb = np.clip(np.array(SCHEMES["classic"][self._facelets[place]]) * gain, 0, 255)
             cv2.fillConvexPoly(image, np.round(quad).astype(np.int32), rgb.tolist())
-        return np.kron(image, np.ones((self._scale, self._scale, 1), np.uint8))
+        return image
 
 
 def scanned(camera: PaintedCamera, scanner: Scanner) -> list[FaceImage]:
@@ -167,9 +167,9 @@ def test_what_cameras_could_not_find_or_lock_is_told_of_each():
     assert all(note.parameters == {"camera": "two"} for note in notes)
 
 
-def looked(face: str, whole: bool = True) -> FaceImage:
+def looked(face: str) -> FaceImage:
     frame = Frame(np.full((48, 64, 3), 128, np.uint8), "top", 0)
-    return FaceImage(face, frame, FaceColours.unseen(3), FaceGrid.from_corners(QUADS[0], 3), whole)
+    return FaceImage(face, frame, FaceColours.unseen(3), FaceGrid.from_corners(QUADS[0], 3))
 
 
 def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch):

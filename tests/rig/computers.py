@@ -47,14 +47,14 @@ FILES = {
     "network-config": "# Some examples are commented out below\n\n#network:\n#  version: 2\n",
     "meta-data": "# The datasource\ndsmode: local\ninstance_id: rpios-image\n",
     "kernel8.img": "",
+    "cmdline.txt": "console=serial0,115200 console=tty1 root=PARTUUID=1-02 rootwait resize\n",
 }
-COMMAND_LINE = "console=serial0,115200 console=tty1 root=PARTUUID=1-02 rootwait resize"
 
 
-def fresh_card(folder: Path, command_line: str = COMMAND_LINE) -> Path:
+def fresh_card(folder: Path) -> Path:
     """Make such a partition's folder and return it."""
     folder.mkdir()
-    for name, text in {**FILES, "cmdline.txt": f"{command_line}\n"}.items():
+    for name, text in FILES.items():
         (folder / name).write_text(text)
     return folder
 

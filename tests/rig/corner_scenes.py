@@ -18,7 +18,6 @@ from tests.rig.scenes import (
     ROBOT,
     Corners,
     Make,
-    Surroundings,
     draw_face,
     outcome_of,
     paste_face,
@@ -31,6 +30,8 @@ from vision.decide.reader import CubeReading
 from vision.decide.two_corners import assemble, read_corners
 from vision.frame import Frame
 from vision.locate.two_corners import scan_corners
+
+RESOLUTION = (640, 480)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,23 +56,19 @@ def render_corners(
     size: int = 3,
     *,
     facelets: str | None = None,
-    resolution: tuple[int, int] = (640, 480),
-    off_corner: float = 14.0,
-    share: tuple[float, float] = (0.45, 0.85),
     harsh: float = 1.0,
-    at: Surroundings = ROBOT,
     towards: tuple[str, str] | None = None,
 ) -> RenderedCorners:
     """The cube of a seed, or ``facelets``, photographed from two opposite corners.
 
-    Each picture is turned any way around the line of sight, which is up to ``off_corner`` degrees
-    from the cube's diagonal; the cube takes ``share`` of the picture's shorter side. ``towards``
-    names the corners shown by their faces; ``harsh`` multiplies what spoils the pictures.
+    Each picture is turned any way around the line of sight, which is up to 14 degrees from the
+    cube's diagonal; the cube takes 45 to 85 % of the picture's shorter side. ``towards`` names the
+    corners shown by their faces; ``harsh`` multiplies what spoils the pictures.
     """
     rng = np.random.default_rng([seed, size, 7])
     state = random_facelets(size, rng)
     state = state if facelets is None else facelets
-    make = at.make(random_make(rng, None), np.random.default_rng([seed, size, 6]))
+    make = ROBOT.make(random_make(rng, None), np.random.default_rng([seed, size, 6]))
     room = int(rng.integers(2**32))
     corner = rng.choice([-1.0, 1.0], 3)
     ways = [corner, -corner]
@@ -80,8 +77,8 @@ def render_corners(
     taken = []
     for number, way in enumerate(ways):
         own = np.random.default_rng([seed, size, number, 8])
-        camera = _Camera.random(own, way, resolution, off_corner, share)
-        scene = at.background(own, resolution)
+        camera = _Camera.random(own, way)
+        scene = ROBOT.background(own, RESOLUTION)
         taken.append(_photograph(state, make, camera, scene, (room, harsh), own))
     return RenderedCorners(
         size,
@@ -160,22 +157,15 @@ class _Camera:
     middle: NDArray[np.float64]
 
     @classmethod
-    def random(
-        cls,
-        rng: np.random.Generator,
-        towards: NDArray[np.float64],
-        resolution: tuple[int, int],
-        off_corner: float,
-        shares: tuple[float, float],
-    ) -> _Camera:
+    def random(cls, rng: np.random.Generator, towards: NDArray[np.float64]) -> _Camera:
         """A camera in direction ``towards`` of the cube that has the cube in its picture."""
-        shorter = min(resolution)
+        shorter = min(RESOLUTION)
         distance = rng.uniform(6.0, 16.0)
-        share = rng.uniform(*shares)
+        share = rng.uniform(0.45, 0.85)
         focal = share * shorter * distance / 3.3
         away = towards / np.linalg.norm(towards)
         aside = np.cross(away, rng.normal(size=3))
-        aside *= np.radians(off_corner) * rng.random() ** 0.5 / np.linalg.norm(aside)
+        aside *= np.radians(14.0) * rng.random() ** 0.5 / np.linalg.norm(aside)
         away = cv2.Rodrigues(aside)[0] @ away
         right = np.cross(away, rng.normal(size=3))
         right /= np.linalg.norm(right)
@@ -183,7 +173,7 @@ class _Camera:
         x, y = rng.uniform(-0.5, 0.5, 2) * (0.95 - share) * shorter / focal
         aim = cv2.Rodrigues(np.array([-np.arctan(y), np.arctan(x), 0.0]))[0]
         return cls(
-            aim @ facing, aim @ (0.0, 0.0, distance), focal, np.array(resolution, dtype=float) / 2
+            aim @ facing, aim @ (0.0, 0.0, distance), focal, np.array(RESOLUTION, dtype=float) / 2
         )
 
     def sees(self, face: str) -> bool:

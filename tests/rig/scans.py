@@ -318,10 +318,10 @@ def _truth(known: dict[str, str]) -> str:
     return known.get("expected_dbl_normalised") or known["expected"]
 
 
-def classic(facelets: str, noise: float = 2.0) -> StickerColours:
+def classic(facelets: str) -> StickerColours:
     """A clean scan of a 3x3x3 in the usual colours."""
     rgb = np.array([SCHEMES["classic"][letter] for letter in facelets], dtype=np.float64)
-    rgb += np.random.default_rng(5).normal(0, noise, rgb.shape)
+    rgb += np.random.default_rng(5).normal(0, 2.0, rgb.shape)
     return StickerColours.from_srgb(3, np.clip(rgb, 0, 255))
 
 

@@ -86,10 +86,10 @@ def of_three_faces(model: CostModel) -> CostModel:
     return model
 
 
-def six_motors(half_us: int = 32_000) -> CostModel:
+def six_motors() -> CostModel:
     """A quarter turn takes 20 ms, opposite faces together as long as the longer turn."""
     costs = np.array(
-        [half_us if 2 in composite_of(c)[1:] else 20_000 for c in range(COMPOSITES)],
+        [32_000 if 2 in composite_of(c)[1:] else 20_000 for c in range(COMPOSITES)],
         dtype=np.uint32,
     )
     following = np.broadcast_to(costs[None, :, None, None], (3, COMPOSITES, 1, 1)).copy()

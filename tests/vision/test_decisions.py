@@ -22,9 +22,9 @@ from vision.measure.sticker_colours import FACES, StickerColours
 
 
 @cache
-def clear(size: int = 3) -> Decision:
+def clear() -> Decision:
     """A decision of which nothing is doubtful."""
-    return decide(synthetic_scan(1, size).colours)
+    return decide(synthetic_scan(1, 3).colours)
 
 
 def some(size: int = 3, **values: Any) -> Verdict:

@@ -34,9 +34,9 @@ def squares(centres: np.ndarray, sides: np.ndarray | float) -> Blobs:
     return Blobs(centres.astype(np.float64), areas, areas[:, None, None] / 12.0 * np.eye(2))
 
 
-def nodes(columns: int, rows: int | None = None) -> np.ndarray:
+def nodes(columns: int) -> np.ndarray:
     """Column and row of the nodes of a lattice, row by row."""
-    every = [[x, y] for y in range(rows or columns) for x in range(columns)]
+    every = [[x, y] for y in range(columns) for x in range(columns)]
     return np.array(every, dtype=np.float64)
 
 
