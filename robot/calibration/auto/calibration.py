@@ -161,7 +161,7 @@ class AutomaticCalibration(Measurement):
         }
         if error is not None:
             document["because"] = str(error)
-            text = f"could not be calibrated, because {error}"
+            text = f"could not be calibrated: {error}"
         else:
             text = (
                 f"calibrated in {took_s:.0f} s: {len(self._proofs)} cubes solved, the chance of a "
@@ -424,7 +424,7 @@ def _why_not(profile: RobotProfile) -> str:
         why = f"finds {names} by sensors rather than by watching the cube"
     else:
         why = "is not built like a robot that finds its positions itself so far"
-    return f"{profile.name} {why}, see docs/calibration.md: use `cubist calibrate all`"
+    return f"{profile.name} {why}. Use `cubist calibrate all`, see docs/calibration.md"
 
 
 def shorten_times(profile: RobotProfile, filmed: Collection[str], part: float) -> JsonObject:
