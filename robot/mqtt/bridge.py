@@ -181,8 +181,10 @@ class _BrokerSession:
         elif command == words.START.encode() and self._options.may_start:
             if self._starting is None or self._starting.done():
                 self._starting = asyncio.create_task(self._ask(START))
+        elif command == words.START.encode():
+            log.warning("a start is not allowed. What to do: Set CUBIST_MQTT_START=yes.")
         else:
-            log.warning("the command %r is not allowed", command[:40])
+            log.warning("there is no command %r", command[:40])
 
     async def _ask(self, endpoint: Endpoint[object], *, urgent: bool = False) -> None:
         try:

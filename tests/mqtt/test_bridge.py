@@ -207,6 +207,8 @@ async def test_only_allowed_commands_reach_the_robot(broker, daemon, may_start):
                     while not daemon.posts():
                         await asyncio.sleep(0.02)
     assert [path for path, _ in daemon.posts()] == ["/stop"]
+    told = (broker.folder / "cubist-mqtt.log").read_text()
+    assert ("Set CUBIST_MQTT_START=yes" in told) == (may_start == "no")
     entities = dict(discovery_messages(TOPICS, "cubotino", "1", may_start=may_start == "yes"))
     removed = [topic for topic, entity in entities.items() if entity is None]
     assert len(removed) == (may_start == "no"), "what was allowed before goes from the house"
