@@ -139,6 +139,7 @@ def open_picamera2(number: int) -> _PiCamera:
     or in use.
     """
     library = _library()
+    _check_permission()
     try:
         # picamera2 keeps a camera that it has opened if it finds no memory then.
         return library(number, allocator=_memory())
@@ -146,6 +147,20 @@ def open_picamera2(number: int) -> _PiCamera:
         if denied := _denied_device():
             raise denied from None
         raise
+
+
+def _check_permission() -> None:
+    """Raise PermissionError if this user may open no media device.
+
+    libcamera would find no camera then, and look for none again in this process.
+    """
+    media = list(Path("/dev").glob("media*"))
+    if media and not any(_may_use(path) for path in media) and (denied := _denied_device()):
+        raise denied
+
+
+def _may_use(path: Path) -> bool:
+    return os.access(path, os.R_OK | os.W_OK, effective_ids=True)
 
 
 def _memory() -> object:
@@ -165,7 +180,7 @@ def _denied_device() -> PermissionError | None:
     libcamera ignores such devices.
     """
     for path in sorted(path for pattern in _DEVICES for path in Path("/dev").glob(pattern)):
-        if not os.access(path, os.R_OK | os.W_OK, effective_ids=True):
+        if not _may_use(path):
             return PermissionError(errno.EACCES, f"{path}: {os.strerror(errno.EACCES)}")
     return None
 
