@@ -132,9 +132,9 @@ def first_turns(count: int) -> object:
     return _native.CostModel(turns, model.first[:count])
 
 
-def block_times(size: int, states: int) -> object:
-    count = 9 * (size - 1) * 3 * states * states
-    first = 36 * 3 * (size - 1) * 3 * states
+def block_times(size: int, states: int, more: int = 0, more_first: int = 0) -> object:
+    count = 9 * (size - 1) * 3 * states * states + more
+    first = 36 * 3 * (size - 1) * 3 * states + more_first
     return _native.BlockTimes(size, np.zeros(count, np.uint32), np.zeros(first, np.uint32))
 
 
