@@ -32,6 +32,9 @@ HEAVY_HALF_TURN = 1.3
 
 _DIRECTIONS = 6
 
+NO_LIMIT = 0xFFFFFFFF
+"""A cost that any solution is below."""
+
 
 def search(cube: Cube, request: Request) -> list[Solution]:
     """Return the best solutions found, at least one however short the time.
@@ -103,10 +106,37 @@ def _turn_centres_last(
     It is long, but takes no time. Where nothing but the centres is turned, searches need seconds.
     """
     assert request.centres is not None
+    best = find_one(two_phase, cube, request, seconds=0.0, threads=1, start=start)
+    if best is None:
+        return ()
+    moves = parse_moves(" ".join(moves_of(best.composites)))
+    left = add_turns(request.centres, tuple(-q % 4 for q in count_turns(moves)))
+    moves += turn_alone(left)
+    composites = composites_of(moves)
+    count = length(parse_moves(" ".join(moves_of(composites))), request.metric)
+    cost = count if start is None else start.model.cost(composites)
+    return () if cost == IMPOSSIBLE else (_Composed(composites, count, cost),)
+
+
+def find_one(
+    two_phase: _native.TwoPhase,
+    cube: Cube,
+    request: Request,
+    *,
+    seconds: float,
+    threads: int,
+    start: Start | None,
+    below: int = NO_LIMIT,
+) -> _native.Found | None:
+    """Return the best solution found in a time, None without any.
+
+    ``start``: the robot to be fast for; without one the shortest is the best. ``below``: a cost
+    that it must be less than. The request can only cancel the search.
+    """
     result = two_phase.solve(
         cube.states,
-        time_limit=0.0,
-        threads=1,
+        time_limit=seconds,
+        threads=threads,
         directions=_DIRECTIONS,
         solutions=1,
         target=-1,
@@ -114,16 +144,9 @@ def _turn_centres_last(
         models=None if start is None else start.models,
         cancel=request.cancel,
         on_better=None,
+        below=below,
     )
-    if not result.solutions:
-        return ()
-    moves = parse_moves(" ".join(moves_of(result.solutions[0].composites)))
-    left = add_turns(request.centres, tuple(-q % 4 for q in count_turns(moves)))
-    moves += turn_alone(left)
-    composites = composites_of(moves)
-    count = length(parse_moves(" ".join(moves_of(composites))), request.metric)
-    cost = count if start is None else start.model.cost(composites)
-    return () if cost == IMPOSSIBLE else (_Composed(composites, count, cost),)
+    return result.solutions[0] if result.solutions else None
 
 
 def ready_kernel(request: Request) -> _native.TwoPhase:

@@ -37,9 +37,6 @@ WIDER = 4
 WORSE = 1.02
 """Times the least cost so far: what costs more is not looked for."""
 
-NO_LIMIT = 0xFFFFFFFF
-"""Of costs, for the kernel."""
-
 Phases = tuple[tuple[Move, ...], ...]
 
 
@@ -121,7 +118,7 @@ class Fastest:
         before_us, model = self._costs.after(reduction.moves)
         if below is not None and below <= before_us:
             return None
-        limit_us = NO_LIMIT if below is None else below - before_us
+        limit_us = two_phase.NO_LIMIT if below is None else below - before_us
         start = two_phase.ready_from(model)
         found = _solve(reduction, request, seconds, threads, start, limit_us)
         if found is None:
@@ -136,25 +133,21 @@ def _solve(
     seconds: float,
     threads: int,
     start: two_phase.Start | None = None,
-    below: int = NO_LIMIT,
+    below: int = two_phase.NO_LIMIT,
 ) -> tuple[tuple[Move, ...], int] | None:
     """The moves of the best solution of the 3x3x3 and its cost; None if there was no time."""
-    result = two_phase.kernel("htm" if start is None else start.metric).solve(
-        reduction.cube.states,
-        time_limit=seconds,
+    kernel = two_phase.kernel("htm" if start is None else start.metric)
+    best = two_phase.find_one(
+        kernel,
+        reduction.cube,
+        request,
+        seconds=seconds,
         threads=threads,
-        directions=6,
-        solutions=1,
-        target=-1,
-        model=None if start is None else start.model,
-        models=None if start is None else start.models,
-        cancel=request.cancel,
-        on_better=None,
+        start=start,
         below=below,
     )
-    if not result.solutions:
+    if best is None:
         return None
-    best = result.solutions[0]
     return parse_moves(" ".join(moves_of(best.composites))), best.cost
 
 
