@@ -60,7 +60,7 @@ def famous_states() -> Iterator[str]:
 
 
 HARD = "DRDLURDLDBUBFRRBUBLDLFFRLDLUFUFDBUBUFUFBLLFUFRDRBBLRDR"
-"""Where phase 2 is always sought from its lower bound on, qtm takes 400,000 positions."""
+"""A search that always seeks phase 2 from its lower bound on takes 400,000 positions in qtm."""
 ANSWER_NODES = 200_000
 """Positions among which every cube has an answer in every metric: some 5 ms."""
 

@@ -1,4 +1,4 @@
-"""What is around the computer of a whole robot: servos and cube, a webcam, a finger at the button.
+"""The surroundings of a whole robot's computer: servos, cube, a webcam, a finger at the button.
 
 The computer is a virtual machine with the package installed; its devices are the kernel's own. The
 servos hear the pulses of the chip whose registers its kernel writes, in the machine's time. The
