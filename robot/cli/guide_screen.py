@@ -127,6 +127,7 @@ class CalibrationApp(App[int]):
     #about, #advice, #question, #purpose { padding: 0 1; height: auto; }
     #question { text-style: bold; }
     #picture, #lines { height: 1fr; }
+    #lines { scrollbar-gutter: stable; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "leave", "Quit")]

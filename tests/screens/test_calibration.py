@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widget import Widget
 from textual.widgets import DataTable, Digits, Static
 
 from robot.api.client import DaemonError, RequestError
@@ -189,22 +188,13 @@ async def test_results_are_shown_to_their_last_word(size, times):
         await settle_app(pilot)
         assert "stage" not in words_on(app), "no head without lines"
         await press_keys(pilot, ["m"])
-
-        def is_laid_out(lines: list[str]) -> bool:
-            """Return whether the end is there, and a table that got narrower has wrapped again."""
-            return "until the end" in " ".join("".join(lines).split()) and not sideways(app)
-
-        await drawn_until(pilot, is_laid_out)
+        await drawn_until(pilot, lambda lines: "until the end" in " ".join("".join(lines).split()))
         shown = words_on(app)
         assert "until the end" in " ".join(shown) and "…" not in " ".join(shown)
         for cells in FOUND if times == 1 else FOUND[-1:]:
             assert set(cells[1].split()) <= set(shown), cells
-        assert sideways(app) == [], "something can only be reached by scrolling sideways"
-
-
-def sideways(app: CalibrationApp) -> list[Widget]:
-    """Return what has to be scrolled sideways."""
-    return [one for one in app.screen.query("*") if one.show_horizontal_scrollbar]
+        sideways = [one for one in app.screen.query("*") if one.show_horizontal_scrollbar]
+        assert sideways == [], "something can only be reached by scrolling sideways"
 
 
 def dialogs_of(session: Session) -> Iterator[tuple[str, MakeDialog]]:
