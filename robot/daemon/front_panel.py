@@ -118,6 +118,8 @@ class FrontPanel:
     async def _act(self, press: Press) -> None:
         if self._call_off("the button was pressed") and press is Press.SHORT:
             return
+        if self._controller.is_recording:  # there is nothing to stop: somebody has another cube
+            await self._controller.finished()
         busy = self._controller.state in WORKING or self._controller.is_calibrated
         if press is Press.VERY_LONG:
             await self._controller.shut_down(power_off=True)

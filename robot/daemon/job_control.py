@@ -35,7 +35,7 @@ from robot.records.storage import StorageError
 from robot.text.faults import FAULTS, Conflict, RobotError, Stopped, outcome_of
 from robot.text.messages import Note
 from robot.text.outcomes import OUTCOMES, Outcome
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 
 log = logging.getLogger("cubistd")
 
@@ -449,6 +449,12 @@ class JobController:
         except Exception:
             log.exception("the robot could not be stopped")
         return True
+
+    @property
+    def is_recording(self) -> bool:
+        """Return whether a job has reached its goal, and only its record is still completed."""
+        outcome = None if self._job is None else self._job.record.outcome
+        return outcome is not None and OUTCOMES[outcome].exit_code is ExitCode.DONE
 
     async def finished(self) -> None:
         """Wait for the job under way, if any."""

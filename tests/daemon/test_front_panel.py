@@ -11,7 +11,7 @@ from itertools import groupby
 import pytest
 
 from robot.api.endpoints import RobotState
-from robot.api.models import StartRequest
+from robot.api.models import WORKING, StartRequest
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.main import open_panel
@@ -19,6 +19,7 @@ from robot.daemon.service import parse
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelError, RpiGpio
 from robot.panel.panel import Input, Inspection, Output, Panel, PanelPins
+from robot.records.runs import RunWriter
 from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
 from robot.text.messages import Note
@@ -74,6 +75,30 @@ async def test_a_short_press_starts_and_the_next_one_stops_a_very_long_one_ends_
         assert (await controller.library.runs(1)).runs[0].outcome == "stopped"
         is_off = press is Press.VERY_LONG
         assert (controller.power_off, controller.ended.is_set()) == (is_off, is_off)
+
+
+async def test_a_press_before_the_record_is_complete_starts_the_next_job(
+    panel, controller, monkeypatch, eventually
+):
+    at_end, written = threading.Event(), threading.Event()
+    finish = RunWriter.finish
+
+    def finish_slowly(writer: RunWriter) -> None:
+        at_end.set()
+        written.wait(LIMIT_S)
+        finish(writer)
+
+    monkeypatch.setattr(RunWriter, "finish", finish_slowly)
+    await controller.start(HOME)
+    await eventually(at_end)
+    assert controller.state in WORKING
+    pressed = asyncio.create_task(panel.pressed(Press.SHORT))
+    await asyncio.sleep(0)
+    written.set()
+    await pressed
+    await controller.finished()
+    runs = (await controller.library.runs(2)).runs
+    assert [(run.kind, run.outcome) for run in runs] == [("solve", "solved"), ("home", "done")]
 
 
 async def test_the_emergency_stop(panel, controller, fake, told):
