@@ -136,15 +136,24 @@ def mixed_up(size: int, _: float) -> Iterator[Case]:
 
 
 def put_wrongly(size: int, _: float) -> Iterator[Case]:
-    """Every real set of a size with each edge flipped and each corner twisted: no cube."""
-    pieces = [orbit.facelets for orbit in orbits(size) if orbit.kind in ("corner", "edge")]
-    for real, slots in product(known_sets(size), pieces):
-        for slot in slots:
-            order = np.arange(6 * size * size)
-            order[slot] = np.roll(slot, 1)
-            group = f"{size}x{size}x{size} {len(slot)} colours"
-            case = partial(_impossible, scans.permuted(real.colours, order), real.facelets)
-            yield group, f"{real.name} {slot.tolist()}", case
+    """Every real set of a size with each edge flipped and each corner twisted, and a 3x3x3 with
+    each piece exchanged with the next of its kind: no cube. Larger cubes and the 2x2x2 exist with
+    any two pieces exchanged.
+    """
+    for orbit in orbits(size):
+        if orbit.kind not in ("corner", "edge"):
+            continue
+        wrong = {"turned": [(slot, np.roll(slot, 1)) for slot in orbit.facelets]}
+        if size == 3:
+            a, b = orbit.facelets, np.roll(orbit.facelets, 1, axis=0)
+            wrong["exchanged"] = [(np.r_[x, y], np.r_[y, x]) for x, y in zip(a, b, strict=True)]
+        for real, (fault, places) in product(known_sets(size), wrong.items()):
+            for place, source in places:
+                order = np.arange(6 * size * size)
+                order[place] = source
+                case = partial(_impossible, scans.permuted(real.colours, order), real.facelets)
+                group = f"{size}x{size}x{size} {orbit.kind} {fault}"
+                yield group, f"{real.name} {place.tolist()}", case
 
 
 def _impossible(colours: StickerColours, unturned: str) -> str:

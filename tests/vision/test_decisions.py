@@ -15,6 +15,7 @@ from vision.decide import reader
 from vision.decide.colour_model import centres
 from vision.decide.consistency import UNIQUE, ScanExplanation
 from vision.decide.estimate import Decision, decide
+from vision.decide.misassembly import Misassembled
 from vision.decide.reader import CubeReading, Unreadable, Verdict, calibrate_margin, decide_again
 from vision.decide.schemes import all_namings, known_orders, recognise_colours, scheme_costs
 from vision.measure.colour_space import USUAL, LightFeatures
@@ -33,7 +34,11 @@ def some(size: int = 3, **values: Any) -> Verdict:
     good |= {"margin": 100.0, "trust": 1.0, "doubtful": np.array([0])}
     good |= dict.fromkeys(("odds_of_assembly", "odds_of_colouring"), 100.0)
     good |= {"recoloured": np.array([], dtype=np.intp), "misassembled": None}
+    good["has_colours_alike"] = False
     return Verdict(SimpleNamespace(**{**good, **values}), size)  # type: ignore[arg-type] # as far as it is used
+
+
+RARE = Misassembled(np.zeros(0, dtype=np.intp), (), 4.0)
 
 
 def marked(*stickers: int) -> np.ndarray:
@@ -57,6 +62,10 @@ def marked(*stickers: int) -> np.ndarray:
         ({"odds_of_assembly": 7.94}, False, True, False),
         ({"odds_of_assembly": -2.9}, False, True, False),
         ({"odds_of_assembly": -3.1}, False, True, True),
+        # Its rarity does not count where red is nearly orange.
+        ({"odds_of_assembly": 11.9, "misassembled": RARE}, True, True, False),
+        ({"odds_of_assembly": 11.9, "misassembled": RARE, "has_colours_alike": 1}, 0, 1, 0),
+        ({"odds_of_assembly": 12.0, "misassembled": RARE, "has_colours_alike": 1}, 1, 1, 0),
         # Exchanged stickers: one in an otherwise sure cube is a doubt, two are a refusal.
         ({"odds_of_colouring": -0.1, "recoloured": np.arange(2)}, True, False, False),
         ({"odds_of_colouring": -3.1, "recoloured": np.arange(2)}, True, False, True),

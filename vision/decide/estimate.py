@@ -50,6 +50,8 @@ _EXCESS = 0.2
 """Scatter beyond the model's from which overlapping colours are believed least, as a share."""
 _APART = 5.5
 """Standard deviations between two colours below which they overlap."""
+_ALIKE = 4.0
+"""The same, below which a sticker in the dark may have either: 1 in 2,000 scans in common light."""
 _GOOD_MARGIN = 12.0
 _GOOD_MISFIT = 0.04
 _GOOD_PRICE = 9.5
@@ -113,6 +115,11 @@ class Decision:
         scatter = float(np.median(self.deviation)) / _MEDIAN_DEVIATION
         needed = _APART * min(1.0, max(0.0, scatter - 1.0) / _EXCESS)
         return min(1.0, (self.model.separation / needed) ** 2) if needed > 0 else 1.0
+
+    @property
+    def has_colours_alike(self) -> bool:
+        """True if two colours overlap so far that a dark sticker may have either."""
+        return bool(self.model.separation < _ALIKE)
 
     @property
     def renamed_centres(self) -> int:

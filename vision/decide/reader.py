@@ -154,8 +154,11 @@ class Verdict:
     @property
     def stated_margin(self) -> float:
         """The calibrated log odds, less where the decision is to be trusted less."""
-        one = self.decision
-        return calibrate_margin(min(one.margin, one.odds_of_assembly) * one.trust)
+        one, rarity = self.decision, 0.0
+        if one.has_colours_alike and one.misassembled is not None:
+            # That pieces are rarely put in wrongly must not decide what a dark sticker shows.
+            rarity = one.misassembled.prior
+        return calibrate_margin(min(one.margin, one.odds_of_assembly - rarity) * one.trust)
 
     @property
     def is_sure(self) -> bool:
