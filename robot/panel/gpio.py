@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 from typing import Literal, Protocol
 
@@ -32,9 +33,21 @@ class PanelError(CubistError, RuntimeError):
         self.cause, self.remedy = cause, remedy
 
 
-INSTALL = "sudo apt install python3-rpi-lgpio"
-"""Installs the library that works on every Raspberry Pi, and removes the old one."""
+def install_command(issue: Path = Path("/etc/rpi-issue")) -> str:
+    """Return the command that installs the library which works on every Raspberry Pi.
 
+    Raspberry Pi OS, which alone has ``issue``, has a package that removes the old library; Debian
+    has none.
+    """
+    if issue.exists():
+        return "sudo apt install python3-rpi-lgpio"
+    return (
+        "sudo apt install python3-pip python3-dev gcc swig && "
+        "sudo pip install --break-system-packages --no-deps rpi-lgpio adafruit-lgpio"
+    )
+
+
+INSTALL = install_command()
 REPLACE = Note.of("replace-gpio", command=INSTALL)
 _OPEN_CHIP = Note.of("open-chip")
 _USE_PIN = Note.of("use-pin")

@@ -16,7 +16,7 @@ from robot.computer.computer import CheckResult, Computer
 from robot.computer.families import linux
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
-from robot.panel.gpio import RpiGpio
+from robot.panel.gpio import RpiGpio, install_command
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import Fault, LinkError
 from tests.rig.computers import become_a_pi, made_up_computer, put
@@ -85,7 +85,7 @@ def shut_gpio() -> RpiGpio:
     ("open_gpio", "verdict", "remedy"),
     [
         (lambda: RpiGpio(FakeModule()), "ok", ""),
-        (old_gpio, "warning", "apt install python3-rpi-lgpio"),
+        (old_gpio, "warning", install_command()),
         (shut_gpio, "bad", "usermod -aG gpio"),
         (RpiGpio, "warning", "only the command line works"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from types import ModuleType
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from robot.panel.button import Hands, Press
-from robot.panel.gpio import PanelError, RpiGpio
+from robot.panel.gpio import PanelError, RpiGpio, install_command
 from robot.panel.panel import (
     IDLE_POLL_S,
     LIGHTS,
@@ -253,7 +254,7 @@ def test_the_old_library_is_to_be_replaced(call, text):
     module = FakeModule()
     del module.lgpio
     module.fail(call, RuntimeError(text))
-    with pytest.raises(PanelError, match="sudo apt install python3-rpi-lgpio") as fault:
+    with pytest.raises(PanelError, match=re.escape(install_command())) as fault:
         Bench(PanelPins(Input(BUTTON)), module).panel.open()
     assert "gpioinfo" not in str(fault.value)
 
@@ -261,8 +262,8 @@ def test_the_old_library_is_to_be_replaced(call, text):
 @pytest.mark.parametrize(
     ("error", "remedy"),
     [
-        (ModuleNotFoundError("No module named 'RPi'"), "apt install python3-rpi-lgpio"),
-        (ModuleNotFoundError("No module named 'lgpio'"), "apt install python3-rpi-lgpio"),
+        (ModuleNotFoundError("No module named 'RPi'"), re.escape(install_command())),
+        (ModuleNotFoundError("No module named 'lgpio'"), re.escape(install_command())),
         (RuntimeError("This module can only be run on a Raspberry Pi!"), "simulated robot"),
         (
             NotImplementedError("This module does not understand old-style revision codes"),
@@ -281,3 +282,8 @@ def test_a_library_that_cannot_be_loaded_says_what_to_do(error, remedy, monkeypa
     with pytest.raises(PanelError, match=remedy) as fault:
         RpiGpio()
     assert root_sentence(error) in str(fault.value)
+
+
+def test_only_raspberry_pi_os_has_a_package_of_the_library(tmp_path):
+    assert "apt install python3-rpi-lgpio" in install_command(tmp_path)
+    assert "pip install" in install_command(tmp_path / "missing")
