@@ -61,7 +61,8 @@ class ServoSetup:
     """A servo; positions in microseconds of pulse.
 
     Homing sends ``stands_at``, if given, and then slews to ``start_us`` in ``home_ms``. If the Pi
-    is lost, the servo is switched off; without ``safe_off`` it holds its position.
+    is lost, the servo is switched off; without ``safe_off`` it holds its position. ``slow_us``:
+    time for each microsecond of pulse of a slow motion.
     """
 
     name: str
@@ -73,6 +74,7 @@ class ServoSetup:
     safe_off: bool = True
     must_home: bool = True
     stands_at: int | None = None
+    slow_us: float = 1000.0
 
     @property
     def start(self) -> int:

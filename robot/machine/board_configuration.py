@@ -29,7 +29,10 @@ ONE_PLACE = 65_535
 """Steps between places of a sensor that has only one: no actuator travels so far."""
 
 SERVO_HOME_MS = 800
-"""Time a servo gets to reach its start position from wherever it was left."""
+"""Time a servo gets, at the least, to reach its start position from wherever it was left."""
+
+SERVO_SLOW_US = 1_000
+"""Least time for each microsecond of pulse of a slow motion: half a turn takes two seconds."""
 
 
 def actuator_setups(profile: RobotProfile) -> tuple[ActuatorSetup, ...]:
@@ -91,15 +94,18 @@ def homing_steps(
 
 def _servo(name: str, servo: Servo, starts: Positions, _part: RotatingPart | None) -> ServoSetup:
     low, high = servo.limits_us
-    start = starts.get(name, next(iter(servo.positions_us)))
+    start = str(starts.get(name, next(iter(servo.positions_us))))
+    ways = (servo.listed_us(place, start, held=False) for place in servo.positions_us)
+    longest_us = max((way[0] for way in ways if way is not None), default=0)
     return ServoSetup(
         name=name,
         pin=servo.pins.pulse,
         minimum_us=low,
         maximum_us=high,
-        start_us=servo.positions_us[str(start)],
-        home_ms=SERVO_HOME_MS,
+        start_us=servo.positions_us[start],
+        home_ms=max(SERVO_HOME_MS, longest_us // 1000),
         safe_off=False,
+        slow_us=max(SERVO_SLOW_US, servo.slowness),
     )
 
 

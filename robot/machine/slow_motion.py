@@ -11,9 +11,6 @@ from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from solver.errors import InvalidRequest
 
-SERVO_JOG_US = 1_000
-"""Time for each microsecond of pulse: half a turn takes two seconds."""
-
 GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
 """Parts of a stepper's limits at which it loses no steps, even where its driver makes others of
 them than its profile says."""
@@ -32,7 +29,7 @@ def jog_profile(
     """
     if isinstance(setup, ServoSetup):
         require_within(setup.name, target, setup.minimum_us, setup.maximum_us, "us")
-        travel_us = abs(target - start) * SERVO_JOG_US
+        travel_us = round(abs(target - start) * setup.slow_us)
         return servo_slew(setup.name, start, target, travel_us, rest_us) if travel_us else None
     require_within(setup.name, target, setup.minimum_steps, setup.maximum_steps, "steps")
     steps = target - start

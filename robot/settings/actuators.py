@@ -259,6 +259,17 @@ class Servo(PositionTimes):
         """See :attr:`ActuatorSettings.margin`."""
         return 0 if self.overshoot is None else self.overshoot.us
 
+    @property
+    def slowness(self) -> float:
+        """Microseconds for each of pulse on the longest way listed, with a layer; 0 without one."""
+        ways = [
+            (abs(self.positions_us[start] - self.positions_us[end]), row.held_ms or row.ms)
+            for row in self.travel
+            for start, end in [row.between]
+        ]
+        way_us, ms = max(ways, default=(1, 0.0))
+        return 1e3 * ms / way_us
+
     def transition_us(self, start: str, end: str, held: bool = False) -> tuple[int, int] | None:
         """Return ``(travel, settle)`` microseconds between two positions; None without a row."""
         listed = self.listed_us(start, end, held)

@@ -41,6 +41,11 @@ def test_endless_steppers_look_the_same_after_their_symmetry(name, actuator, per
     assert (setup.minimum_steps, setup.maximum_steps) == (-UNLIMITED_STEPS, UNLIMITED_STEPS)
 
 
+@pytest.mark.parametrize(("name", "home_ms"), [("cubotino", 800), ("cubotino-pocket", 1000)])
+def test_a_servo_is_homed_no_faster_than_its_profile_says_it_can(name, home_ms):
+    assert setups_of(load_profile(name))["holder"].home_ms == home_ms
+
+
 @pytest.mark.parametrize(("level", "active_high"), [("high", True), ("low", False), (None, False)])
 def test_a_limited_table_has_its_range_and_its_end_stop(level, active_high):
     text = profile_path("mindcuber").read_text()
