@@ -171,14 +171,14 @@ def test_a_lid_is_open_in_the_middle_holds_from_a_pulse_on_and_rolls_beyond(worl
     world.went.clear()
     found = world.finder.find_hold()
     # By where the cube lies flat in the profile: 0.348 of 285 us from rolling on, of 264 us.
-    assert lid_values(found) == {"open": 1307, "close": pytest.approx(1482, abs=2)}
+    assert lid_values(found) == {"open": 1307, "close": pytest.approx(1486, abs=2)}
     assert found.evidence["holds_from_us"] == pytest.approx(found.evidence["firm_from_us"], abs=3)
     assert found.evidence["gain"] == pytest.approx(165 / 175, abs=0.02)
     assert {way for name, way in world.went if name == "table"} == {-2.25, 2.25}
     world.went.clear()
     found = world.finder.find_roll()
     (rolls_at,) = lid_values(found).values()
-    assert rolls_at == pytest.approx(1002, abs=2)
+    assert rolls_at == pytest.approx(999, abs=2)
     assert [at for _, at in world.went] == [rolls_at, 1307] * 2, "another face came twice"
     # As far from open as in the profile, where it is 165 us from hold: 285 / 165 of 2 us or more.
     assert list(found.uncertain.values()) == [pytest.approx(4, abs=1)]
@@ -315,9 +315,9 @@ def test_a_lid_that_opens_to_higher_pulses_is_the_same_the_other_way_round() -> 
     assert lid_values(here.finder.find_open()) == {"open": 1690}
     assert lid_values(here.finder.find_hold()) == {
         "open": 1693,
-        "close": pytest.approx(1518, abs=2),
+        "close": pytest.approx(1514, abs=2),
     }
-    assert lid_values(here.finder.find_roll()) == {"flip": pytest.approx(1998, abs=2)}
+    assert lid_values(here.finder.find_roll()) == {"flip": pytest.approx(2001, abs=2)}
 
 
 def test_stops_are_where_the_line_has_them_and_what_they_were_off(world: World) -> None:
@@ -341,7 +341,7 @@ def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
     assert here.finder.find_open().values == {}
     assert here.lid < 1199 - 4 * 11, "away from where it gets into the picture"
     found = here.finder.find_hold()
-    hold = 1462
+    hold = 1466
     at = lid_values(found)
     assert at == {"hold": pytest.approx(hold, abs=2), "rest": at["hold"] - 503}
     assert here.lid == at["rest"]

@@ -76,9 +76,11 @@ class HoldCurve:
     def place(self, towards: int, slack_us: float) -> float:
         """Return the pulse that holds with twice the force that a small swing takes.
 
-        A servo may stop half its slack before it, and the corners are that exact.
+        A servo may stop half its slack before it, and the corners are that exact: what holds from
+        one step on may be two of them soft.
         """
-        return 2 * self.firm - self.begins + towards * (FINE_US + slack_us / 2)
+        softness_us = max(2 * FINE_US, self.softness_us)
+        return self.firm + towards * (softness_us + FINE_US + slack_us / 2)
 
     def unsure_us(self, slack_us: float) -> float:
         """Return by how much that place may be off."""
