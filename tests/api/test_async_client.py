@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +12,8 @@ import pytest
 from aiohttp import web
 
 from robot.api.async_client import AsyncControlClient
-from robot.api.client import Absence, DaemonError, RequestError
-from robot.api.endpoints import EVENTS, PICTURE, RUN, RUNS, START, STATUS, STOP
+from robot.api.client import DaemonError, RequestError
+from robot.api.endpoints import EVENTS, PICTURE, RUN, RUNS, START, STATUS
 from robot.simulate.progress import DaemonFollower
 
 PIECES = [b'{"a": 1}\n{"a"', b': 2}\n\n  \n{"a": 3}', b"\n", b'{"a": 4}']
@@ -147,24 +146,3 @@ async def test_a_daemon_that_is_not_there_is_told_from_one_that_does_not_answer(
         with pytest.raises(DaemonError, match="not running"):
             async with daemon.lines(EVENTS):
                 pass
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (OSError(errno.EMFILE, "too many open files"), Absence.NO_ROOM),
-        (PermissionError(errno.EACCES, "denied"), Absence.NOT_PERMITTED),
-        (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), Absence.NOT_RUNNING),
-        (TimeoutError(), Absence.NO_ANSWER),
-        (OSError(errno.EIO, "odd"), Absence.NO_ANSWER),
-    ],
-)
-async def test_the_reason_given_is_the_system_s(error, reason, monkeypatch):
-    async def fails(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(asyncio.get_running_loop(), "create_unix_connection", fails)
-    async with AsyncControlClient(Path("/nonexistent")) as daemon:
-        with pytest.raises(DaemonError) as caught:
-            await daemon.request(STOP, urgent=True)
-    assert caught.value.why is reason

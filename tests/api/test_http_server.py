@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from robot.api import calibrations, endpoints, http_server, management, models
 from robot.api.endpoints import RUN, RUNS, Endpoint
-from robot.api.http_server import ErrorAnswer, HttpServer, SparingLog, keep_connection, read_body
+from robot.api.http_server import ErrorAnswer, HttpServer, keep_connection, read_body
 from robot.daemon.routes import ROUTES
 from robot.records import runs, statistics
 from solver.errors import InvalidRequest
@@ -186,38 +186,6 @@ async def test_what_strangers_send_is_refused_in_json_and_leaves_no_traceback(po
     assert status in {400, 417}
     assert {"error", "reason"} <= json.loads(body).keys()
     assert not [one for one in caplog.records if one.exc_info or "\n" in one.getMessage()]
-
-
-async def test_what_is_no_http_is_answered_with_the_server_s_headers(port):
-    async with visiting(port) as visitor:
-        _, head, _ = await visitor.send(HOSTILE["no method"])
-        assert "X-Own: 1" in head
-        await visitor.wait_until_closed()
-
-
-async def test_strangers_cost_one_line_a_minute_of_each_kind(port, caplog):
-    caplog.set_level(logging.DEBUG)
-    for _ in range(30):
-        async with visiting(port) as visitor:
-            await visitor.send(b"rubbish\r\n\r\n")
-        async with visiting(port) as visitor:
-            await visitor.ask("/odd")
-    ours = [record for record in caplog.records if record.levelno >= logging.INFO]
-    assert len(ours) == 2
-    assert [bool(record.exc_info) for record in ours] == [False, True]
-
-
-def test_lines_that_were_left_out_are_counted(caplog):
-    caplog.set_level(logging.INFO)
-    now = 0.0
-    journal = SparingLog(LOG, lambda: now)
-    for _ in range(4):
-        journal.write("a", "first")
-    journal.write("b", "other")
-    now = http_server.LINE_PERIOD_S
-    journal.write("a", "second")
-    assert [text.partition(" (")[0] for text in caplog.messages] == ["first", "other", "second"]
-    assert "3 more" in caplog.messages[-1]
 
 
 async def test_a_head_that_does_not_end_is_not_waited_for(monkeypatch):
