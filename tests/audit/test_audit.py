@@ -182,8 +182,8 @@ def test_a_sample_is_tried_and_a_test_that_always_fails_notices_nothing(tmp_path
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in report.read_text().splitlines()]
 
-    found = audit("3", "2", "tests/records/test_statistics.py")
-    assert [one["outcome"] for one in found].count("killed") >= 2
+    found = audit("2", "2", "tests/records/test_statistics.py")
+    assert [one["outcome"] for one in found].count("killed") >= 1
     assert all("test_statistics.py::" in one["by"] for one in found if one["outcome"] == "killed")
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
         failing = Path(folder, "test_statistics.py")
