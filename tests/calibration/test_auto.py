@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -25,9 +24,8 @@ from robot.calibration.auto.proof import PROVING, Proof, fault_chance
 from robot.calibration.step import Row, Session
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.values import apply
-from robot.cli.main import run
 from robot.machine.confirmed_range import confirmable
-from robot.settings import RobotProfile, load_profile
+from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.text.faults import CalibrationError, RobotError, ScanError
 from robot.twin.misadjustment import parse_misadjustment
@@ -169,15 +167,6 @@ def test_all_stages_in_their_order_with_what_was_found(robot):
     ]
 
 
-def test_a_motion_with_too_few_pictures_keeps_its_time(robot):
-    robot.turning.moving = 1
-    found, rows = calibrated(robot)
-    assert TRAVEL not in found.values
-    assert sum(name == "film" for name, _ in robot.asked) == 3 * 6
-    times = [row["text"] for row in rows if row["stage"] == "times"]
-    assert times[0].endswith("12 pictures/s are too few")
-
-
 @pytest.mark.parametrize(
     ("only", "stages", "values"),
     [
@@ -192,26 +181,6 @@ def test_one_stage_is_found_alone(robot, only, stages, values):
     assert [row["stage"] for row in rows] == stages
     assert set(found.values) == values
     assert {key for tried in robot.tried for key in tried} == values
-
-
-def test_motors_are_checked_with_what_was_found(robot, monkeypatch):
-    heard: list[Any] = []
-
-    def speeds(profile: Any, found: Any) -> Iterator[Finding]:
-        heard.append(dict(found))
-        yield Finding("motor", "slower", {"actuators.up.max_speed_steps_per_s": 5})
-
-    def checked(session: Any) -> Iterator[Finding]:
-        heard.append(dict(robot.tried[-1]))
-        yield Finding("motor", "checked", {"actuators.up.max_speed_steps_per_s": 4})
-
-    monkeypatch.setattr(flow, "common_speeds", speeds)
-    monkeypatch.setattr(flow, "check_motors", checked)
-    calibrated(robot)
-    positions = {QUAD: [[0, 0]], OPEN: 1340}
-    speed = "actuators.up.max_speed_steps_per_s"
-    assert heard == [positions, positions | {speed: 5}]
-    assert positions | {speed: 4} in robot.tried
 
 
 def test_a_cube_that_was_not_solved_ends_it(robot):
@@ -247,18 +216,6 @@ def test_cubes_are_solved_until_a_fault_is_unlikely(robot):
     assert "is below 26.0 %" in found.text, "it says how likely a fault is all the same"
 
 
-@given(st.integers(0, 300), st.integers(1, 40))
-def test_the_chance_of_a_fault_falls_with_what_went_well(faultless, coming):
-    chance = fault_chance(faultless, coming)
-    assert 0 < fault_chance(faultless + 1, coming) < chance
-    assert chance < fault_chance(faultless, coming + 1) < 1
-    # A beta distribution's mean of the powers, by its integral in closed form.
-    n = faultless + 0.5
-    exact = math.lgamma(n + coming) - math.lgamma(n)
-    exact -= math.lgamma(n + 0.5 + coming) - math.lgamma(n + 0.5)
-    assert 1 - chance == pytest.approx(math.exp(exact))
-
-
 def test_times_are_shortened_while_cubes_are_solved(robot):
     robot.solves = [True, True, True, True, True, True, False, True, True]
     found, rows = calibrated(robot, faster=0.2)
@@ -281,13 +238,6 @@ def test_after_a_failure_times_go_back_by_a_step(robot, failure):
     robot.solves = [True, True, failure, True, True]
     _, rows = calibrated(robot, faster=0.2)
     assert rows[-1]["evidence"] == {"percent": 0.0}
-
-
-@pytest.mark.parametrize("code", ["calibration-stopped", "emergency-stop", RequestError.code])
-def test_a_stop_is_no_failure_of_shorter_times(robot, code):
-    robot.solves = [True, True, RequestError(503, "robot", "stopped", code)]
-    found, _ = calibrated(robot, faster=0.2)
-    assert found.document["because"] == "stopped"
 
 
 @given(st.floats(0.0, 0.5))
@@ -375,24 +325,6 @@ def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(ask, monkeyp
     assert abs(expected) > 0.5
 
 
-def test_a_simulated_robot_may_have_a_cube_of_another_size(ask, monkeypatch):
-    layers: list[int] = []
-
-    def finder_for(profile: RobotProfile) -> type[BrokenOff]:
-        layers.append(profile.cube.size)
-        raise CalibrationError("that was all")
-
-    monkeypatch.setattr(flow, "finder_for", finder_for)
-    code, _, err = ask("calibrate", "auto", "--simulated", "--robot", "crane", "--size", "4")
-    assert (code, layers) == (ExitCode.NO, [4]), err
-    code, _, err = ask("calibrate", "auto", "--simulated", "--robot", "cubotino", "--size", "4")
-    assert code == ExitCode.USAGE
-    assert "cubotino takes cubes of 3 layers, not of 4" in err
-    code, _, err = ask("calibrate", "auto", "--real", "--robot", "crane", "--size", "4")
-    assert code == ExitCode.USAGE
-    assert "--size is for a simulated robot" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -414,19 +346,3 @@ def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
     ended, lines, err = ask("calibrate", "auto", "--simulated", *arguments)
     assert ended == code
     assert told in (lines[-1]["because"] if code is ExitCode.NO else err)
-
-
-def test_one_stage_of_a_robot_that_nobody_calibrated_is_refused_before_anything_moves(daemon, ask):
-    code, lines, err = ask("calibrate", "auto", "--real", "--robot", "cubotino", "--only", "lid")
-    assert code == ExitCode.NO
-    assert "position ccw of holder" in lines[-1]["because"]
-    assert "without --only first" in err or "without --only first" in lines[-1]["because"]
-    assert not [done for done in daemon.motion.done if done.startswith(("home", "jog"))]
-
-
-@pytest.mark.parametrize("command", [("demo",), ("simulate",), ("calibrate", "all", "--yes")])
-def test_a_robot_of_which_only_times_are_known_is_not_simulated(ask, command, capfd):
-    simulated = ("--simulated",) if command[0] == "calibrate" else ()
-    code = run([*command, "--robot", "reference/a", *simulated])
-    assert code == ExitCode.USAGE
-    assert "reference-a only says how long motions take" in capfd.readouterr().err

@@ -20,7 +20,6 @@ import pytest
 
 from robot.api.client import ControlClient, RequestError
 from robot.api.endpoints import Endpoint
-from robot.calibration.store import CalibrationStore
 from robot.cli.main import run
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
@@ -29,7 +28,6 @@ from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
 from solver.errors import ExitCode
-from tests.rig.profiles import kept
 
 CUBOTINO = load_profile("cubotino")
 ALL_OF_IT = confirmable(CUBOTINO)
@@ -86,22 +84,14 @@ def test_the_camera_s_picture_is_saved_drawn_and_judged(daemon, ask, tmp_path, c
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("servo",), ("servo", "lid", "open"), ("camera", "--live")]
-)
-def test_without_a_terminal_nobody_is_asked(daemon, ask, capfd, arguments):
-    assert run(["calibrate", *arguments]) == 2
-    assert "there is no terminal to ask at" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("ending", "hang_ups", "screens"),
     [
-        ("hang-up", "default", MENU),
+        pytest.param("hang-up", "default", MENU, marks=pytest.mark.long),
         ("hang-up", "ignore", ALL),
         pytest.param("SIGHUP", "default", MENU, marks=pytest.mark.long),
         pytest.param("SIGKILL", "default", MENU, marks=pytest.mark.long),
         ("SIGTERM", "default", ALL),
-        ("leave", "default", MENU),
+        pytest.param("leave", "default", MENU, marks=pytest.mark.long),
     ],
 )
 def test_the_screens_leave_the_mode_whatever_ends_them(daemon, ending, hang_ups, screens):
@@ -261,26 +251,6 @@ def test_who_breaks_a_session_off_is_told_what_stays(daemon, ask):
     assert "1 value that was kept" in said and "calibration restore" in said
     assert ask("calibration", "show")[1][0]["values"] == ALL_OF_IT | {f"{LID}.open": 1340}
     assert ask("calibration", "restore")[1][0]["values"] == ALL_OF_IT
-
-
-async def test_a_renamed_profile_is_told_of_the_calibration_that_it_had(
-    controller, maintenance_of, fake, tmp_path, caplog
-):
-    store = CalibrationStore(tmp_path / "state")
-    store.save(kept("my-cubotino", ALL_OF_IT))
-    await maintenance_of(controller, fake).begin()
-    said = "calibration import --from-another my-cubotino"
-    assert any(said in warning for warning in controller.status().warnings)
-    assert said in caplog.text
-
-
-def test_the_calibration_of_another_name_is_taken(daemon, ask, tmp_path):
-    store = CalibrationStore(tmp_path / "state")
-    store.save(kept("my-cubotino", ALL_OF_IT))
-    assert ask("calibration", "import", "--from-another", "crane")[0] == 2
-    code, (taken,), _ = ask("calibration", "import", "--from-another", "my-cubotino")
-    assert (code, taken["values"], unconfirmed()) == (0, ALL_OF_IT, list(ALL_OF_IT))
-    assert store.values_of_another("my-cubotino") == ALL_OF_IT
 
 
 def test_who_takes_over_ends_the_other_s_motion_and_the_other_is_told(daemon, ask, monkeypatch):

@@ -22,9 +22,9 @@ from robot.calibration.drift import (
     DriftStore,
     values_of,
 )
-from robot.calibration.sighting import PoseDeviation, sightings, turners
+from robot.calibration.sighting import PoseDeviation
 from robot.calibration.values import apply
-from robot.settings import RobotProfile, list_profiles, load_profile
+from robot.settings import RobotProfile, load_profile
 from tests.rig.drifting_robot import FIRST_DAY, DriftingRobot
 
 MAY = date(2026, 5, 3)
@@ -68,13 +68,6 @@ def test_what_the_first_solves_show_is_in_order_and_what_differs_has_moved(first
         record = record.add_solve(seen(first + later))
     assert moved(record)["home"] == pytest.approx(later, abs=0.01)
     assert moved(record)["ccw"] == 0.0
-
-
-@given(st.lists(st.floats(-0.5, 0.5), min_size=20, max_size=40))
-def test_a_dead_band_is_no_drift(noise):
-    record = followed(*[seen(degrees, "home", "cw") for degrees in noise])
-    assert list(record.notes()) == []
-    assert record.correction(CUBOTINO, MAY) is None
 
 
 @pytest.mark.parametrize(
@@ -168,34 +161,6 @@ def test_what_cannot_be_read_is_kept_and_the_estimate_starts_anew(tmp_path, cont
         assert store.load(CUBOTINO, MAY) == DriftRecord.begin(CUBOTINO, MAY)
         kept = [one.read_bytes() for one in tmp_path.iterdir() if one != store.path]
         assert kept == [content] * count
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"actuators.holder.positions_us.home": 1510},
-        {"cameras.top.views.U.quad": [[0.29, 0.18], [0.71, 0.17], [0.74, 0.74], [0.26, 0.74]]},
-    ],
-)
-def test_what_a_person_changes_is_right(tmp_path, values):
-    store = DriftStore(tmp_path)
-    store.save(followed(*[seen(3.0)] * 9))
-    changed = apply(CUBOTINO, Calibration(robot="cubotino", values=dict(values)))
-    assert store.load(changed, date(2026, 6, 1)) == DriftRecord.begin(changed, date(2026, 6, 1))
-
-
-def test_robots_without_a_table_or_grippers_on_servos_have_nothing_to_follow():
-    records = {name: DriftRecord.begin(load_profile(name), MAY) for name in list_profiles()}
-    followed = {
-        name: {one.actuator for one in record.positions} for name, record in records.items()
-    }
-    assert followed["cubotino"] == followed["cubotino-micro"] == {"holder"}
-    assert followed["two-arm"] == followed["two-arm-2x2x2"] == followed["v-arms"]
-    assert followed["two-arm"] == {"right", "down"}
-    for name in ("four-arm", "six-motor", "mindcuber", "soltvvo"):
-        assert followed[name] == set()
-        assert records[name].views == []
-    assert sightings(load_profile("mindcuber"), []) == []
 
 
 def drifting(
@@ -323,34 +288,3 @@ def test_a_drift_of_a_fifth_of_a_degree_ends_fifty_solves_unless_it_is_followed(
         else:
             assert solved < 30
             assert {note.code for note in robot.records[-1].notes} & {"moved", "moved-too-far"}
-
-
-def test_a_gripper_holds_alone_while_its_jaws_are_closed_and_the_others_open():
-    right, down = turners(TWO_ARM)
-    alone = {"right": "cw", "down": "home", "right-jaw": "closed", "down-jaw": "open"}
-    assert right.holds_alone(alone)
-    assert right.holds_alone(alone | {"down-jaw": "nearly open"})
-    assert not down.holds_alone(alone)
-    for change in ({"right-jaw": "open"}, {"down-jaw": "closed"}, {"right": "half way"}):
-        assert not right.holds_alone(alone | change)
-
-
-def test_a_correction_in_force_whose_estimate_cannot_be_kept_is_not_taken_for_none(
-    tmp_path, monkeypatch, caplog
-):
-    from robot.records.storage import StorageError
-
-    save = DriftStore.save
-
-    def full(store: DriftStore, record: DriftRecord) -> None:
-        if record.corrections:
-            raise StorageError("drift.json: the disk is full")
-        save(store, record)
-
-    monkeypatch.setattr(DriftStore, "save", full)
-    with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
-        begin_with(robot, -4.0)
-        assert robot.solve_and_drift(1, 0.0, "R") == 1
-        assert robot.in_force["holder"] != CUBOTINO.actuators["holder"].places
-        assert "was not followed" not in caplog.text
-        assert "the disk is full" in caplog.text

@@ -82,12 +82,6 @@ def test_a_cube_that_tilts_is_told_from_one_that_stays(site, size):
     assert part.degrees() == pytest.approx(0.0, abs=0.2), "only the layer of the gripper turned"
 
 
-def test_another_face_has_followed_a_quarter_turn():
-    view, part = watched()
-    view.shift = 1
-    assert part.degrees() == float("inf")
-
-
 def test_a_cube_that_trembles_is_measured_by_the_middle_and_one_that_moves_is_refused():
     view, part = watched()
     view.trembles = (-0.5, 0.5)

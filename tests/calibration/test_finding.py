@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,14 +9,12 @@ from hypothesis import strategies as st
 
 from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.fitting import SweepPoint, fit_line
-from robot.calibration.auto.grippers import WIDER_PART, GripperFinder, RingFinder
+from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
 from robot.calibration.auto.lifter import LifterFinder
 from robot.calibration.auto.proof import PROVING
-from robot.calibration.step import STEPS
 from robot.machine.confirmed_range import confirmable
-from robot.settings import RobotProfile, load_profile
+from robot.settings import load_profile
 from robot.settings.actuators import Servo
-from robot.text.faults import CalibrationError
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from robot.twin.registry import position_errors
@@ -63,33 +58,7 @@ def test_a_line_with_slack_is_found_from_both_directions(slope, zero, slack, noi
     assert line.with_zero_at(10.0).pulse(0.0) == pytest.approx(line.pulse(10.0))
 
 
-def test_a_servo_that_turns_nothing_has_no_line():
-    still = [SweepPoint(pulse, 3.0, up) for up in (True, False) for pulse in range(1100, 1900, 40)]
-    assert fit_line(still) is None
-    assert fit_line(still[:3]) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "can"),
-    [
-        ("cubotino", True),
-        ("cubotino-uno", True),
-        ("mindcuber", True),
-        ("two-arm", True),
-        ("four-arm", True),
-        ("otvinta", True),
-        ("rubpyx", True),
-        ("cubotone", True),
-        ("four-arm-skr-pico", False),
-        ("soltvvo", True),
-        ("crane", False),
-        ("six-motor", True),
-    ],
-)
-def test_the_step_is_there_for_robots_that_it_can_calibrate(name, can):
-    assert STEPS["auto"].is_needed(load_profile(name)) is can
-
-
+@pytest.mark.long
 def test_a_lid_a_lifter_and_a_table_that_homes_are_found():
     profile, truth = load_profile("cubotone"), parse_misadjustment("2")
     values: JsonObject = {}
@@ -103,20 +72,6 @@ def test_a_lid_a_lifter_and_a_table_that_homes_are_found():
     off = position_errors(profile, truth, values)
     assert len(off) == 5
     assert max(abs(degrees) for degrees in off.values()) < 3.0
-
-
-def test_a_table_that_turns_too_far_for_its_profile_is_named():
-    document = load_profile("cubotone").model_dump(mode="json")
-    document["actuators"]["table"]["steps_per_turn"] = 800
-    thought = RobotProfile.model_validate(document)
-    with SimulatedRun(load_profile("cubotone"), scrambled(3, 2)) as run:
-        session = SimulatedCalibration(run)
-        session.profile = thought
-        with (
-            session.maintenance(),
-            pytest.raises(CalibrationError, match="calibrate stepper steps table"),
-        ):
-            list(LifterFinder(session).find())
 
 
 def test_a_robot_that_was_not_built_as_drawn_calibrates_itself():
@@ -167,25 +122,7 @@ def test_without_a_cube_in_view_nothing_moves():
     assert session.calibration.values == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "together"),
-    [
-        ("otvinta", [["right", "left"], ["front", "back"]]),
-        ("rubpyx", [["blue", "red"], ["white", "yellow"]]),
-        ("four-arm", []),
-    ],
-)
-def test_opposite_grippers_on_servos_turn_the_cube_together(name, together):
-    profile = load_profile(name)
-    session: Any = SimpleNamespace(profile=profile, calibrated=profile)
-    finder = RingFinder(session)
-    assert finder.turning_together == together
-    motors = [motor for pair in together for motor in pair]
-    assert sorted(finder.seen_moving) == sorted(motors)
-    for seen in finder.seen_moving.values():
-        assert len(seen.aside) == 3, "all other jaws are open"
-
-
+@pytest.mark.long
 def test_two_grippers_find_all_their_positions():
     values: JsonObject = {}
     uncertain: JsonObject = {}

@@ -13,7 +13,6 @@ from robot.calibration.auto.face_watch import FacePose, nearest_quarter, quarter
 from robot.calibration.auto.finder import Finding
 from robot.calibration.auto.fitting import ServoLine
 from robot.calibration.auto.flipper import FlipperFinder
-from robot.calibration.auto.holding import find_hold
 from robot.calibration.auto.rotations import SpinningPart
 from robot.calibration.steps.positions import MOVING
 from robot.machine.confirmed_range import confirmable
@@ -216,36 +215,6 @@ def test_a_lid_that_does_not_hold_roll_or_square_is_named(
         finder.find_square()
 
 
-@pytest.mark.parametrize(("soft_us", "trembles"), [(4, 0.0), (20, 0.02), (60, 0.02), (20, 0.12)])
-def test_a_softer_lid_comes_down_further(soft_us: int, trembles: float) -> None:
-    random = np.random.default_rng(soft_us)
-
-    def followed(pulse: float) -> float:
-        free = min(1.0, max(0.15, 1 - (pulse - 1500) / soft_us))
-        return float(free + trembles * random.uniform(-1, 1))
-
-    hold = find_hold("lid", followed, 1400, 1700)
-    firm = 1500 + 0.85 * soft_us
-    assert hold.begins == pytest.approx(1500, abs=2)
-    assert hold.firm == pytest.approx(firm, abs=2)
-    # In all it presses with twice the force that holds a swing.
-    assert hold.place(1, 0.0) - 2 == pytest.approx(2 * firm - 1500, abs=2 + hold.error_us)
-
-
-@pytest.mark.parametrize("level", [0.66, 1.2])
-def test_a_free_cube_may_seem_to_follow_by_another_part_and_is_not_held(level: float) -> None:
-    shown = {0.66: 1400, 1.2: 0}[level]
-
-    def followed(pulse: float) -> float:
-        seen = 0.95 if pulse > shown > 0 else level
-        return seen * min(1.0, max(0.0, 1 - (1200 - pulse) / 20))
-
-    hold = find_hold("jaw", followed, 1600, 1000, 30, 0.5)
-    assert hold.begins == pytest.approx(1200, abs=5)
-    assert hold.firm == pytest.approx(1180, abs=5)
-    assert 0.5 < hold.follows < min(level, 1.0)
-
-
 def test_a_cube_that_follows_a_quarter_turn_is_held_more_firmly(world: World) -> None:
     finder: Any = world.finder
     finder.find_open()
@@ -259,17 +228,6 @@ def test_a_cube_that_follows_a_quarter_turn_is_held_more_firmly(world: World) ->
         finder.prove_hold()
 
 
-def test_a_cube_that_follows_all_of_a_quarter_turn_shows_it_by_its_stickers(world: World) -> None:
-    world.faces = [np.random.default_rng(1).random((9, 3))]
-    finder: Any = world.finder
-    finder.find_open()
-    finder.find_hold()
-    finder._places = {"home": 1500, "ccw": 1000, "cw": 2000}
-    world.slips = lambda lid: 90.0 if lid < 1488 else 0.0
-    (closer,) = lid_values(finder.prove_hold()).values()
-    assert 1488 < closer <= 1492
-
-
 def test_a_reflection_or_a_face_that_stands_askew_is_no_quarter_turn() -> None:
     colours = np.random.default_rng(1).random((9, 3))
     square = np.array([[0.0, -1.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
@@ -281,54 +239,6 @@ def test_a_reflection_or_a_face_that_stands_askew_is_no_quarter_turn() -> None:
     assert quarters_between(before, FacePose(0.0, turned, square)) == 1
     begun_elsewhere = np.roll(square, -1, axis=0)
     assert quarters_between(before, FacePose(0.0, turned, begun_elsewhere)) == 0
-
-
-def test_faces_that_are_alike_are_told_by_a_whole_turn_of_rolls(world: World) -> None:
-    """Two faces of the four that a lid rolls past look the same."""
-    faces = [FACES[0], FACES[0], FACES[1], FACES[2]]
-    made = 0
-
-    def look() -> FacePose:
-        return FacePose(0.0, faces[made % 4], np.zeros((4, 2)))
-
-    def roll(pulse: float) -> FacePose:
-        nonlocal made
-        made += pulse <= 1050
-        return look()
-
-    finder: Any = world.finder
-    finder._face, finder._roll = look, roll
-    for first in range(4):
-        made = first
-        assert finder._rolls(1050) and not finder._rolls(1100)
-    made, seldom = 2, iter([True, False, True, True])
-    finder._roll = lambda pulse: roll(1050 if next(seldom) else 1100)
-    assert not finder._rolls(1050), "it missed one"
-
-
-def test_a_lid_that_opens_to_higher_pulses_is_the_same_the_other_way_round() -> None:
-    here = World(lid_at("cubotino", open=1665, close=1500, flip=1950))
-    here.lid = here.finder.lid.at = 1665
-    here.covers = lambda pulse: pulse <= 1580 or pulse >= 1800
-    here.holds = lambda pulse: pulse <= 1520
-    here.rolls = lambda pulse: pulse >= 1950
-    assert lid_values(here.finder.find_open()) == {"open": 1690}
-    assert lid_values(here.finder.find_hold()) == {
-        "open": 1693,
-        "close": pytest.approx(1514, abs=2),
-    }
-    assert lid_values(here.finder.find_roll()) == {"flip": pytest.approx(2001, abs=2)}
-
-
-def test_stops_are_where_the_line_has_them_and_what_they_were_off(world: World) -> None:
-    table: Any = world.finder.table
-    table.off = {0: 0.5, 1: 1.4, -1: -1.3}
-    table.go = lambda degrees: table.actuator.go(1500.0 + degrees)
-    found = world.finder.find_stops()
-    # 500 us to the quarter; 6 us of slack, half of them up and half down.
-    assert found.values == {"holder.home": 1500, "holder.ccw": 1010, "holder.cw": 1995}
-    assert found.evidence == {"off_the_line_degrees": {"ccw": -2.34, "cw": 1.44}}
-    assert set(found.uncertain.values()) == {4.0}
 
 
 def test_an_arm_that_rolls_beyond_where_it_holds() -> None:

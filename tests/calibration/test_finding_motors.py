@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,7 +52,6 @@ FOUR_ARM = load_profile("four-arm")
 MINDCUBER = load_profile("mindcuber")
 TABLE = MINDCUBER.actuators_of(Stepper)["table"]
 
-FASTEST = load_profile("six-motor").actuators_of(Stepper)["up"].max_speed_steps_per_s
 PROFILE = load_profile("six-motor")
 CAMERA = PROFILE.cameras[0]
 SITES: tuple[Site, ...] = ("U", "R", "F")
@@ -89,18 +87,6 @@ def test_a_turn_that_no_switch_makes_is_not_guessed(off):
         wiring_of(TABLE, "table", off * 1600 / 360, 0)
 
 
-@pytest.mark.parametrize("off", [1.07912, 0.921])
-def test_steps_may_seem_a_little_off(off):
-    found = wiring_of(TABLE, "table", off * 1600 / 360, 3.6)
-    assert (found.turn_steps, found.play_steps) == (1600, 4)
-    told = wiring_finding("table", TABLE, found, {"seen": 1})
-    assert told.evidence == {"seen": 1, "steps_off_percent": round(100 * (off - 1), 2)}
-    assert told.uncertain == {"actuators.table.backlash_steps": 2}
-    assert told.text == "table: turns the right way, 1600 steps are a turn, 4 of play"
-    back = wiring_of(TABLE, "table", -1600 / 360, 0.0)
-    assert "turns the other way round" in wiring_finding("table", TABLE, back, {}).text
-
-
 def test_motors_are_as_fast_among_each_other_as_they_were_meant_to_be():
     found = {
         "actuators.right.steps_per_turn": 3200,
@@ -121,13 +107,6 @@ def test_motors_are_as_fast_among_each_other_as_they_were_meant_to_be():
     held = [motors[name].held for name in names]
     assert [one and one.max_speed_steps_per_s for one in held] == [8000, 4000, 2000]
     assert list(common_speeds(FOUR_ARM, {"actuators.left.steps_per_turn": 1600})) == []
-
-
-def test_a_turn_too_far_stays_the_same_angle():
-    table = TABLE.model_copy(update={"overshoot_steps": 8})
-    profile = MINDCUBER.model_copy(update={"actuators": {**MINDCUBER.actuators, "table": table}})
-    (finding,) = common_speeds(profile, {"actuators.table.steps_per_turn": 3200})
-    assert finding.values["actuators.table.overshoot_steps"] == 16
 
 
 def finer_steps(factor: int) -> JsonObject:
@@ -275,20 +254,6 @@ def test_a_motor_that_loses_steps_is_tried_slower(good, parts):
     assert session.asked[len(parts)][0] == pytest.approx(1.0), "the next motor"
 
 
-@pytest.mark.parametrize(
-    ("how", "why"),
-    [
-        ({"good": 0.4}, f"up loses steps even at {0.8**4 * FASTEST:.0f} steps/s: is it powered"),
-        ({"good": 0.4, "square": False}, r"at \d+ steps/s.*square by hand.*lower max_speed"),
-        ({"good": 1.0, "turn": 2.0}, r"\d+ steps"),
-    ],
-)
-def test_a_motor_that_cannot_be_relied_on_is_named(how, why):
-    session: Any = Loses(**how)
-    with pytest.raises(CalibrationError, match=why):
-        list(check_motors(session))
-
-
 def test_all_motors_are_as_slow_as_the_worst_with_a_margin():
     halves = check_motors(Loses(1.0, turn=0.5))
     assert all(one.values == {} for one in halves), "a cube may look the same after half a turn"
@@ -329,14 +294,6 @@ def test_faces_are_found_that_are_each_seen_too_much_from_the_side(seed):
         assert np.abs(found[view.site] - optics.project(true_corners(view.site))).max() < 8
 
 
-def test_without_a_whole_cube_no_faces_are_guessed():
-    with pytest.raises(CalibrationError, match="camera upper sees no face"):
-        faces_in_view(CAMERA, picture(STRAIGHT, None), 3)
-    near = replace(STRAIGHT, focal=1.5 * STRAIGHT.focal)
-    with pytest.raises(CalibrationError, match="upper"):
-        faces_in_view(CAMERA, picture(near, scrambled(3, 1)), 3)
-
-
 @pytest.mark.parametrize("seed", [17, pytest.param(18, marks=pytest.mark.long)])
 def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed):
     truth, camera = Misadjustment(seed), PROFILE.cameras[1]
@@ -373,13 +330,3 @@ def test_a_turned_layer_shows_by_how_much(site, degrees, seed):
     found, agreement = turned.turned_from(first, 0.8 * degrees)
     assert found == pytest.approx(degrees, abs=0.3)
     assert agreement > 0.8
-
-
-def test_a_face_that_is_covered_does_not_agree():
-    optics, body = STRAIGHT, scrambled(3, 1)
-    corners = optics.project(true_corners("U"))
-    first = Unrolled.from_picture(picture(optics, body), corners)
-    other = Unrolled.from_picture(picture(optics, scrambled(3, 2)), corners)
-    gone = Unrolled.from_picture(picture(optics, None), corners)
-    assert gone.turned_from(first, 0.0)[1] < 0.5
-    assert other.turned_from(first, 0.0)[1] < 0.7

@@ -20,7 +20,7 @@ from robot.calibration.store import CalibrationStore
 from robot.calibration.values import apply
 from robot.daemon.colour_watch import ColourWatch
 from robot.machine.confirmed_range import confirmable
-from robot.machine.scanner import as_cube_face, as_values, stored_colours, stored_light
+from robot.machine.scanner import as_cube_face, stored_colours, stored_light
 from robot.planner import FaceView
 from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import ColourSettings
@@ -176,33 +176,6 @@ def test_a_wrong_or_doubtful_reading_teaches_nothing():
     assert learn_colours(CUBOTINO, Lesson(lesson.facelets, dim), FIRST_DAY) is None
 
 
-class EvenRoom(Room):
-    """A room whose light is the same everywhere."""
-
-    def light(self, day: int) -> Floats:
-        return np.zeros(9)
-
-
-def test_a_solve_moves_colours_that_a_person_has_calibrated_by_a_fifth():
-    room = EvenRoom(1)
-    seen = stored_colours(taught(room, 1))
-    before = seen.linear_rgb.copy()
-    before[2, 1] *= np.exp(0.3)  # the green of the cube, as it looked to somebody else
-    kept = as_values(replace(seen, linear_rgb=before))["colours"]
-    profile = CUBOTINO.model_copy(update={"colours": ColourSettings.model_validate(kept)})
-    learned = learn_colours(profile, room.looks(profile, room.cube(), 0), FIRST_DAY)
-    after = stored_colours(profile.model_copy(update={"colours": learned}))
-    assert -0.1 < np.log(after.linear_rgb / before)[2, 1] < -0.02
-
-
-def test_another_cube_leaves_the_stored_colours_as_they_are():
-    profile = taught(Room(8), 3)
-    other = Room(9, "violet")
-    learned = learn_colours(profile, other.looks(profile, other.cube(), 0), FIRST_DAY)
-    assert learned is not None and profile.colours is not None
-    assert learned.linear_rgb == profile.colours.linear_rgb
-
-
 @pytest.mark.parametrize(
     ("outcome", "proven", "keeps"),
     [
@@ -271,12 +244,6 @@ def test_a_robot_learns_from_a_solve_and_the_version_before_can_be_restored(tmp_
         robot.calibrations.restore(robot.profile)
         restored = robot.calibrations.load(robot.profile)
         assert restored.values == {"policy.search_s": 0.5}
-
-
-def test_a_robot_that_does_not_check_its_cube_learns_nothing(tmp_path):
-    with DriftingRobot(that_learns(check_after=False), tmp_path) as robot:
-        assert robot.solve_and_drift(1, 0.0, "R U F") == 1
-        assert robot.calibrations.load(robot.profile).version == 0
 
 
 @pytest.mark.long

@@ -5,20 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from robot.api.calibrations import Calibration
-from robot.calibration.auto.proof import PROVING, ProofRequest
-from robot.calibration.step import STEPS, Bench, Row
+from robot.calibration.step import Bench, Row
 from robot.calibration.steps import camera
 from robot.calibration.steps.camera import CameraAdvice, QuadEditor
 from robot.calibration.steps.colours import ColoursRequest, measured_colours
-from robot.calibration.steps.timing import measured_timing, single_operation_plans
+from robot.calibration.steps.timing import measured_timing
 from robot.calibration.values import BadCalibration, apply
 from robot.machine.scanner import as_jpeg, stored_colours
 from robot.motion.schedule import Schedule
@@ -34,7 +30,6 @@ from solver.errors import CubistError, InvalidRequest
 from tests.calibration.conftest import show_cube
 from tests.rig.guide import FakeCalibrationClient
 from vision.frame import Frame
-from vision.locate.face import FaceGrid
 from vision.measure.colour_space import USUAL
 
 CUBOTINO = load_profile("cubotino")
@@ -93,23 +88,6 @@ def test_a_flaw_is_the_reason_only_where_the_other_pictures_show_the_named_cube(
     ]
     with pytest.raises(CubistError, match=why):
         measured_colours(Bench(fake.machine(), CUBOTINO), ColoursRequest(facelets=named))
-
-
-def test_a_sticker_in_doubt_on_most_faces_is_a_lamp_that_is_reflected(fake):
-    read, doubtful = fake.scanner.read, ("R5", "F5", "D5", "L5", "B5")
-    bench = Bench(fake.machine(), CUBOTINO)
-    for names, why in ((doubtful, "the same sticker is doubtful on 5 faces"), (("R5", "F4"), "as")):
-        fake.scanner.readings = [("scrambled", "R")]
-        fake.scanner.read = lambda images, names=names: replace(read(images), doubtful=names)
-        with pytest.raises(ScanError, match=why):
-            measured_colours(bench, ColoursRequest())
-
-
-def test_a_cube_in_doubt_proves_nothing(fake):
-    fake.scanner.readings = [("scrambled", "F")]
-    with pytest.raises(ScanError, match="beyond doubt") as raised:
-        PROVING.run(Bench(fake.machine(), CUBOTINO), ProofRequest())
-    assert raised.value.look_again == ("F",)
 
 
 def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake):
@@ -175,40 +153,6 @@ def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(ask, tmp
     assert "all steps are done; nothing was kept" in err
 
 
-@pytest.mark.parametrize("name", ["cubotino", "six-motor", "mindcuber"])
-def test_a_rehearsal_turns_every_layer_it_can_there_and_back(name):
-    mechanism = build_mechanism(load_profile(name))
-    plans = list(single_operation_plans(mechanism))
-    assert all(len(plan.transitions) == 1 for plan in plans)
-    for before, after in pairwise(plans):
-        assert before.end == after.start
-    moves = [
-        plan.start.orientation.face_at(site) + ("", "", "2", "'")[quarters % 4]
-        for plan in plans
-        for step in plan.transitions
-        for site, quarters in step.turns
-    ]
-    assert moves == [turn for face in "UDRLFB" for turn in (face, f"{face}'")]
-
-
-def test_advice_is_about_the_frame_then_light_and_focus(monkeypatch):
-    settings = CUBOTINO.cameras[0]
-    editor = QuadEditor(settings, settings.views[0], 3)
-    image, pitch = np.zeros((8, 8, 3), np.uint8), FaceGrid.from_corners(editor.corners, 3).pitch
-    off = [0.24 * pitch]
-
-    def face(*_: object) -> Any:
-        return SimpleNamespace(corners=np.add(editor.corners, (off[0], 0.0)))
-
-    monkeypatch.setattr(camera, "require_face", face)
-    light = SimpleNamespace(matter="light", text="more of it")
-    monkeypatch.setattr(camera, "advise", lambda *_, **__: [light])
-    assert editor.advice(image) == ["light: more of it"]
-    off[0] = 0.26 * pitch
-    frame = f"framing: the frame is up to {off[0]:.0f} pixels off the face"
-    assert editor.advice(image) == [frame, "light: more of it"]
-
-
 @pytest.mark.parametrize("name", ["four-arm", "six-motor"])
 def test_a_robot_as_drawn_needs_no_advice(name):
     """A camera at the cube's corner sees three faces at an angle, and jaws hold a cube's edges."""
@@ -233,11 +177,3 @@ def test_a_camera_s_view_is_taken_once_with_advice_for_each_face():
     assert sum(path.startswith("/picture") for path, _ in client.asked) == 1
     with pytest.raises(InvalidRequest, match="place R: camera top sees U"):
         list(CameraAdvice(FakeCalibrationClient().session, "top", "R").measure())
-
-
-def test_without_anybody_each_camera_is_looked_at_after_homing():
-    client = FakeCalibrationClient("six-motor")
-    found = STEPS["camera"].unattended_measurements(client.session, {})
-    cameras = len(list(found))
-    assert cameras == len(client.session.profile.cameras)
-    assert [path for path, _ in client.asked if path == "/home"] == ["/home"] * cameras

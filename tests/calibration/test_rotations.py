@@ -24,19 +24,15 @@ from robot.calibration.auto.face_watch import (
     RotationGauge,
     degrees_of,
     nearest_quarter,
-    view_from_above,
 )
 from robot.calibration.auto.film import Film, FilmedPose
 from robot.calibration.auto.fitting import (
-    USUAL_DEGREE_US,
     TiltGauge,
-    servo_degree_us,
 )
 from robot.calibration.auto.grippers import JawFinder
-from robot.calibration.auto.holding import find_hold
 from robot.calibration.auto.rotations import SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import StepwiseMove
-from robot.settings import RobotProfile, load_profile
+from robot.settings import load_profile
 from robot.settings.base import Site
 from robot.text.faults import CalibrationError
 from robot.twin.cube import NORMALS, turned
@@ -89,30 +85,6 @@ def test_an_edge_is_walked_over_and_back(direction, slack):
     assert (1500 - lid.at) * direction > 0, "it ends before it"
 
 
-def test_an_edge_is_looked_for_within_a_quarter_of_the_limits():
-    servo = Servo()
-    lid_of(servo, 1000).find_edge(lambda: servo.load >= 1300, 1)
-    with pytest.raises(CalibrationError, match="lid went 300 us from 1000 us on"):
-        lid_of(servo, 1000).find_edge(lambda: servo.load >= 1310, 1)
-
-
-@pytest.mark.parametrize(("limit", "beyond"), [(900, 899), (2100, 2101)])
-def test_a_servo_goes_to_its_limits_and_not_beyond(limit, beyond):
-    lid = lid_of(Servo(), 1500)
-    lid.go(limit)
-    with pytest.raises(CalibrationError, match="beyond its limits_us"):
-        lid.go(beyond)
-    assert lid.at == limit
-
-
-def test_a_degree_is_as_long_as_positions_of_a_rotation_have_it():
-    assert servo_degree_us(CUBOTINO) == pytest.approx(1000 / 180)
-    assert servo_degree_us(load_profile("mindcuber")) == USUAL_DEGREE_US
-    document = CUBOTINO.model_dump(mode="json")
-    document["actuators"]["holder"]["positions_us"] = {"ccw": 2000, "home": 1500, "cw": 1000}
-    assert servo_degree_us(RobotProfile.model_validate(document)) == pytest.approx(1000 / 180)
-
-
 class Jaws:
     """Jaws of the gripper below of a two-armed robot that hold from a pulse on."""
 
@@ -148,14 +120,6 @@ def test_jaws_hold_from_an_edge_on_and_a_margin_further(before, slack):
     never = Jaws(-2000)
     with pytest.raises(CalibrationError, match=r"does not hold the cube even at \d+ us"):
         never.finder.find_by(never)
-
-
-def test_what_holds_only_just_before_its_limit_is_found():
-    """Steps of 30 us from 1700 us on would end before it, or beyond the limit."""
-    curve = find_hold("jaw", lambda pulse: 0.0 if pulse >= 1983 else 1.0, 1700, 1990, 30)
-    assert (curve.begins, curve.firm) == (pytest.approx(1983, abs=2), pytest.approx(1983, abs=2))
-    with pytest.raises(CalibrationError, match="does not hold the cube even at 1990 us"):
-        find_hold("jaw", lambda _: 1.0, 1700, 1990, 30)
 
 
 def straight(pulse: float) -> float:
@@ -247,24 +211,6 @@ def test_what_does_not_turn_or_is_out_of_view_is_named():
     watch.turn_in_view = 4.0
     with pytest.raises(CalibrationError, match=r"up to 4 .* 5 are needed: turn the camera"):
         part.find_line()
-
-
-@pytest.mark.parametrize("shown", [6.0, 11.0])
-def test_a_picture_that_shows_little_of_the_turn_is_enough_for_a_line(shown):
-    watch, part = lined(12.0)
-    watch.turn_in_view, before = shown, part.line
-    watch.is_limited_to = shown
-    line = part.find_line()
-    assert line.degrees_per_us == pytest.approx(before.degrees_per_us, rel=0.01)
-    assert line.slack_us == pytest.approx(12.0, abs=1.0)
-
-
-def test_a_swing_tells_how_far_the_cube_has_followed():
-    watch, part = lined()
-    assert part.swing(9.0) == pytest.approx(9.0, abs=0.2)
-    assert watch.truth == pytest.approx(0, abs=0.1)
-    watch.degrees_of = lambda _: 0.0
-    assert part.swing(9.0) == 0.0
 
 
 @pytest.mark.parametrize("cw", [1.8, 3.8, -3.8])
@@ -454,22 +400,6 @@ def test_degrees_are_counted_from_zero_in_the_table_s_sense(degrees):
 
 
 @pytest.mark.usefixtures("pictures")
-@pytest.mark.parametrize(("half", "degrees"), [(165.0, 45.0), (170.0, 31.0), (200.0, 10.0)])
-def test_a_large_face_turns_out_of_the_picture(half, degrees):
-    """Corners stay 6.4 pixels away from the border, which is 240 from the middle."""
-    assert gauge(half=half).turn_in_view == degrees
-
-
-@pytest.mark.usefixtures("pictures")
-def test_the_remedy_says_how_the_camera_has_to_move():
-    assert "move the camera away" in gauge(half=200.0).remedy
-    assert (
-        "so that the cube moves 100 pixels left and 40 pixels up"
-        in gauge(half=60.0, off=(100.0, 40.0)).remedy
-    )
-
-
-@pytest.mark.usefixtures("pictures")
 @pytest.mark.parametrize(("off", "flat"), [(0.9 * LIFTED, True), (1.4 * LIFTED, False)])
 def test_a_face_that_is_not_flat_has_no_angle(off, flat):
     corners = UNIT_SQUARE.copy()
@@ -559,11 +489,6 @@ def test_a_face_that_was_in_light_and_focus_is_not_lost_for_want_of_these(pictur
         pictures.show(UNIT_SQUARE, UNIT_SQUARE)
         assert one.look() is not None
         assert str(one.lost_face_error("no longer square")) == "no longer square"
-
-
-def test_a_camera_above_is_needed():
-    with pytest.raises(CalibrationError, match="no camera looks at the cube from above"):
-        view_from_above(CUBOTINO.model_copy(update={"cameras": ()}))
 
 
 def seen_in_level_plane(

@@ -8,8 +8,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.api.calibrations import Source
 from robot.calibration.auto.film import (
     FILMING,
     FilmedTravel,
@@ -25,24 +22,20 @@ from robot.calibration.auto.film import (
     find_travel,
     travel_us,
 )
-from robot.calibration.step import Bench, Session
+from robot.calibration.step import Bench
 from robot.calibration.steps.positions import (
     MOVING,
-    AllPositions,
     MoveRequest,
     Placing,
     jaw_position,
     named_position,
-    position_items,
     position_keys,
 )
 from robot.calibration.steps.travel import (
     STILL_PICTURES,
     STROBES,
     Grey,
-    Motion,
     TravelRequest,
-    fit_motion,
     measured_travel,
     motion_in,
     why_unseen,
@@ -54,7 +47,6 @@ from robot.settings import load_profile
 from solver.errors import InvalidRequest
 from tests.rig.fake_robot import FakeMachine
 from tests.rig.guide import FakeCalibrationClient
-from tests.rig.profiles import kept
 
 NOISE = 0.8
 
@@ -100,14 +92,6 @@ def test_a_motion_is_found_between_its_pictures():
 def test_what_is_not_a_motion_from_beginning_to_end(positions, why):
     assert motion_in(pictures(positions)) is None
     assert why in why_unseen(pictures(positions), planned_us=100_000)
-
-
-def test_a_camera_that_is_too_slow_is_blamed_for_a_motion_between_two_pictures():
-    over = pictures([20.0] * 10 + [50.0] * 10, every_us=83_000)
-    assert "the camera's 12 pictures/s are too few" in why_unseen(over, planned_us=170_000)
-    unseen = pictures([20.0] * 20, every_us=83_000)
-    assert "12 pictures/s are too few" in why_unseen(unseen, planned_us=170_000)
-    assert "nothing in the picture moves" in why_unseen(unseen, planned_us=700_000)
 
 
 def test_a_servo_s_travel_is_watched_while_it_moves(fake):
@@ -192,45 +176,6 @@ def test_a_slow_camera_times_a_servo_by_motions_begun_at_different_times(fake, t
     assert found.within_us < 0.12 * 1000 * took_ms and found.motions == 1 + STROBES
 
 
-def test_motions_that_tell_no_time_give_the_reason_in_numbers():
-    few = fit_motion([[(0.3, 30_000), (0.6, 60_000)]], 66_667)
-    assert isinstance(few, str)
-    assert few.endswith("15 pictures/s gave 2 pictures on the way, and 6 are needed")
-    scattered = fit_motion([[(0.1 * n, 40_000.0 * (n % 3))] for n in range(1, 9)], 66_667)
-    assert isinstance(scattered, str) and "do not agree" in scattered
-
-
-def test_commands_that_come_late_do_not_change_the_time_of_a_motion():
-    films = [[(0.2, late + 24_000), (0.75, late + 91_000)] for late in (0, 70_000, 20_000, 150_000)]
-    found = fit_motion(films, 66_667)
-    assert isinstance(found, Motion)
-    assert found.ended_us == pytest.approx(122_000, rel=0.01)
-
-
-def bars(*columns: float) -> list[tuple[int, Grey]]:
-    """Grey pictures 10 ms apart, each brighter than black by so much."""
-    return [
-        (10_000 * number, np.full((2, 2), level, np.float32))
-        for number, level in enumerate(columns)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("levels", "is_one"),
-    [
-        ([1, 2, 3, 4, 4], True),
-        ([1, 2, 3, 3, 3], False),
-        ([1, 2, 3, 4], False),
-        ([1, 2, 2, 3, 4, 4], True),
-        ([1, 2, 2, 2, 3, 4, 4], False),
-        ([0.3, 0.6, 0.9, 1.2, 1.2], True),
-        ([0.25, 0.5, 0.75, 1.0, 1.0], False),
-    ],
-)
-def test_a_motion_changes_four_pictures_without_a_gap_and_more_than_least(levels, is_one):
-    assert (motion_in(bars(*[0.0] * STILL_PICTURES, *levels)) is not None) is is_one
-
-
 @pytest.mark.parametrize(
     ("actuator", "between", "aside", "why"),
     [
@@ -266,20 +211,6 @@ def test_a_filmed_motion_takes_as_long_as_it_takes(took_s, way, period_s, phase)
     took, within = found
     assert took == pytest.approx(took_s * 1e6, rel=0.002)
     assert within <= 0.02 * took
-
-
-def ramp(last: float = 90.0, moving: int = 4) -> list[tuple[int, float]]:
-    """Three pictures at rest, some on the way, three at rest."""
-    way = [(30_000 + 10_000 * n, last * (n + 1) / (moving + 1)) for n in range(moving)]
-    rest = [(100_000 + 10_000 * n, last) for n in range(3)]
-    return [(0, 0.0), (10_000, 0.0), (20_000, 0.0), *way, *rest]
-
-
-@pytest.mark.parametrize(
-    ("expected", "is_one"), [(90, True), (80, True), (100, True), (79.9, False), (100.1, False)]
-)
-def test_a_motion_that_ends_elsewhere_is_none(expected, is_one):
-    assert (find_travel(ramp(), expected) is not None) is is_one
 
 
 def filmed(took_us: float, count: int = 4) -> FilmedTravel:
@@ -334,16 +265,6 @@ def test_positions_are_found_by_their_names():
         jaw_position(session, "L", "open")
 
 
-def test_unattended_a_direction_that_was_kept_stays():
-    """Somebody has looked which way that motor turns: nobody does now."""
-    client = FakeCalibrationClient("six-motor", **{direction_key("up"): True})
-    assert list(AllPositions(client.session, {}).measure()) == []
-    others = [name for name in load_profile("six-motor").actuators if name != "up"]
-    assert client.values == {direction_key("up"): True} | {
-        direction_key(name): False for name in others
-    }
-
-
 def moved(fake: FakeMachine, contact: ConfirmedRange, profile: str, **asked: Any) -> Any:
     bench = Bench(fake.machine(), load_profile(profile), contact)
     found = MOVING.run(bench, MoveRequest(**asked))
@@ -372,16 +293,3 @@ def test_a_motor_needs_its_direction_and_begins_at_its_own_start(fake):
     contact = ConfirmedRange({direction_key("table"): False})
     assert moved(fake, contact, "mindcuber", actuator="table", to=400) == (400, 0, 400)
     assert fake.motion.done == ["home-alone table 0", "jog table 400"]
-
-
-def test_positions_are_listed_with_what_is_known_of_them():
-    close = "actuators.lid.positions_us.close"
-    measured = Source(how="auto", at=datetime(2026, 5, 4, 12, tzinfo=UTC))
-    found = kept("cubotino", {OPEN: 1340}).changed({close: 1500}, {close: measured})
-    daemon: Any = SimpleNamespace(call=lambda *_: found.model_dump(mode="json"))
-    cells = [item.cells for item in position_items(Session(daemon, CUBOTINO))]
-    assert cells[-3:] == [
-        ("lid", "open", "1340 us", "1335", "by a person", "2026-05-03"),
-        ("lid", "close", "1500 us", "", "by the robot", "2026-05-04"),
-        ("lid", "flip", "1050 us", "", "not confirmed", ""),
-    ]

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.step import STEPS, Bench, Confirmation, next_of
-from robot.calibration.steps.positions import MOVING
-from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
+from robot.calibration.step import Bench, Confirmation, next_of
+from robot.calibration.steps.steppers import Backlash, Direction, Limit, TurnSteps
 from robot.calibration.trials.stepper_motor import LEAST_CHANGE
 from robot.calibration.trials.stepper_trials import (
     PLAYING,
@@ -120,21 +119,6 @@ def test_a_sensor_with_a_narrow_field_tells_lost_steps(speed, acceleration, lost
     assert (tried.lost, tried.seen_by, tried.square) == (lost, "sensor", True)
 
 
-def test_moved_alone_a_table_may_rest_next_to_its_sensor_and_is_checked_again_once_homed():
-    cubotone = load_profile("cubotone")
-    with SimulatedRun(cubotone, scrambled(3, 1)) as run:
-        session = SimulatedCalibration(run)
-        session.keep(confirmable(cubotone))
-        with session.maintenance():
-            session.perform(MOVING, actuator="lid", to=1241)
-            for place in (1, 2, 0):
-                assert session.perform(MOVING, actuator="table", to=place).position == place
-            assert session.motion.position("lid") == 1241, "it was taken up where it stood"
-            session.motion.home()
-            with pytest.raises(RobotError, match="not where its turn should have ended"):
-                session.perform(MOVING, actuator="table", to=1)
-
-
 def test_a_lift_whose_way_begins_at_its_end_stop_is_tried():
     """The edge is looked at from both sides, the one behind it, too."""
     crane = load_profile("crane")
@@ -148,7 +132,7 @@ def test_a_lift_whose_way_begins_at_its_end_stop_is_tried():
     assert (tried.lost, tried.seen_by, play.play_steps) == (False, "sensor", 0)
 
 
-@pytest.mark.parametrize("play", [0, 16])
+@pytest.mark.parametrize("play", [pytest.param(0, marks=pytest.mark.long), 16])
 def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_stop(play):
     """Its driver shows nothing of a motor at rest. No layer is let go of between quarter turns."""
     document = load_profile("four-arm-skr-pico").model_dump(mode="json", exclude_unset=True)
@@ -168,17 +152,6 @@ def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_
     assert found.play_steps is not None and abs(found.play_steps - play) <= found.within_steps
     assert list(found.values) == (["actuators.front.backlash_steps"] if play else [])
     assert (sped.lost, sped.seen_by, sped.steps) == (False, "camera", 400)
-
-
-@pytest.mark.parametrize(
-    ("robot", "whats"),
-    [("four-arm", ["steps", "backlash"]), ("four-arm-skr-pico", ["backlash"])],
-)
-def test_without_anybody_only_motors_that_turn_round_are_asked_for_their_turn(robot, whats):
-    session = FakeCalibrationClient(robot).session
-    found = [one.name for one in STEPS["steppers"].unattended_measurements(session, {})]
-    arms = ("right", "left", "front", "back")
-    assert found == [f"{arm} {what}" for arm in arms for what in whats]
 
 
 class Table:
@@ -269,18 +242,6 @@ def test_a_motor_that_loses_but_a_step_at_each_start_is_found_out(table):
     assert np.abs(table.glance()[1] - still).mean() < LEAST_CHANGE
     table.off = 0
     assert tried_speed(bench(table), SPEED).lost
-
-
-def test_nothing_homes_for_a_trial_that_cannot_be_or_before_the_direction_is_known(table):
-    lift = {"steps_per_turn": None, "positions_steps": {"a": 0, "b": 9}}
-    actuators = {"table": MINDCUBER.actuators["table"].model_copy(update=lift)}
-    profile = MINDCUBER.model_copy(update={"actuators": {**MINDCUBER.actuators, **actuators}})
-    with pytest.raises(InvalidRequest, match="table only goes to and fro"):
-        tried_steps(bench(table, profile), TABLE)
-    with pytest.raises(InvalidRequest, match="mindcuber has no stepper arm; there is table"):
-        tried_turn(bench(table), TurnRequest(actuator="arm"))
-    assert tried_turn(bench(table), TurnRequest(actuator="table")).steps == 400
-    assert table.homed == 0
 
 
 @pytest.mark.parametrize("direction", [1, -1])
@@ -423,21 +384,6 @@ def test_what_a_person_says_counts_where_nothing_sees_it(motor, answers, good, l
         measured(Limit(motor.session, "table", "speed"))
 
 
-def test_a_ramp_ends_where_it_should():
-    ramp = Ramp(MINDCUBER, "table", "speed", end=920)
-    assert (ramp.wanted, ramp.present, ramp.safe, ramp.values()) == (800, 1600, None, {})
-    ramp.note(tried(800, reached=784), lost=False)
-    assert (ramp.wanted, ramp.ended) == (pytest.approx(920), "")
-    # Where nothing was lost there is no reason to make it slower; where something was, there is.
-    assert ramp.values() == {f"{KEY}.max_speed_steps_per_s": 1600}
-    ramp.note(tried(920), lost=True)
-    assert ramp.values() == {f"{KEY}.max_speed_steps_per_s": 640}
-    for reached, ended in ((783, "its way is too short"), (800, "no steps were lost at all")):
-        ramp = Ramp(MINDCUBER, "table", "speed", end=919)
-        ramp.note(tried(800, reached=reached), lost=False)
-        assert ramp.wanted is None and ramp.ended.startswith(ended)
-
-
 @pytest.mark.parametrize(
     ("went", "answers", "turns", "inverted", "text"),
     [
@@ -470,39 +416,6 @@ def test_steps_of_a_turn_by_what_was_seen(motor, turned, turns, found):
     assert one.values == ({} if same else {f"{KEY}.steps_per_turn": found})
     assert one.text == f"table: {found} steps are a turn" + ("" if same else ", not 1600")
     assert one.is_found
-
-
-def test_steps_of_a_turn_are_doubled_and_halved_by_eye(motor):
-    motor.sees = False
-    one = measured(TurnSteps(motor.session, "table"))
-    assert (one.is_found, one.number, one.values) == (False, 1600, {})
-    assert "cannot tell" in one.text
-    for steps, number in ((1, 3200), (10, 6400), (-1, 3200), (-10, 1600)):
-        one.adjust(steps)
-        assert one.number == number
-    one.choose(4)
-    one.adjust(-1)
-    assert one.number == 4, "no turn has two steps"
-    one.choose(8)
-    one.adjust(-1)
-    assert (one.number, one.values) == (4, {f"{KEY}.steps_per_turn": 4})
-    one.choose(20)
-    one.adjust(-1)
-    assert one.number == 20, "nor ten"
-
-
-@pytest.mark.parametrize(
-    ("found", "turned", "steps"), [(1600, 180, None), (1600, 356, 1616), (3200, 180, 3200)]
-)
-def test_a_person_does_not_overrule_what_the_camera_has_just_counted(motor, found, turned, steps):
-    motor.turn_steps = found
-    measurement = TurnSteps(motor.session, "table", 1, turned)
-    if steps is None:
-        with pytest.raises(InvalidRequest, match="camera saw table make whole turns of 1600 steps"):
-            measured(measurement)
-        return
-    measured(measurement)
-    assert measurement.document["found_steps"] == steps
 
 
 def test_play_is_measured_said_or_set_by_eye(motor):

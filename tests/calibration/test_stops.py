@@ -11,11 +11,9 @@ import functools
 import json
 import signal
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +22,10 @@ import pytest
 from robot.api.client import ControlClient, RequestError
 from robot.calibration.auto.motors import let_turn
 from robot.calibration.steps.positions import MOVING
-from robot.link import LostPositions
-from robot.machine.confirmed_range import ConfirmedRange, confirmable
 from robot.panel.button import Press
 from robot.panel.gpio import RpiGpio
 from robot.settings import load_profile
 from robot.settings.stepper import Stepper
-from robot.text.faults import RobotError, Stopped
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment, parse_misadjustment
 from solver.errors import ExitCode
@@ -38,7 +33,6 @@ from tests.rig.gpio import FakeModule
 from tests.rig.simulated_calibration import (
     LIMIT_S,
     SimulatedCalibration,
-    SimulatedMotion,
     VirtualDaemon,
 )
 from tests.rig.simulated_run import SimulatedRun
@@ -264,37 +258,3 @@ def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start():
                 motion.home()
                 assert {name: motion.position(name) for name in starts} == starts
         assert run.robot.violations == []
-
-
-@pytest.mark.parametrize("alone", [False, True])
-def test_a_stop_before_does_not_take_the_place_of_asking(alone):
-    with robot() as (run, _):
-        motion = SimulatedMotion(run, SIX_MOTOR, ConfirmedRange(confirmable(SIX_MOTOR)), [])
-        motion.mark_positions_lost(LostPositions.of_calibration(("right",)))
-        begin = partial(motion.home_alone, "right", 0) if alone else motion.home
-        stop = threading.Event()
-        stop.set()
-        motion.begin(stop)
-        with pytest.raises(Stopped):
-            begin()
-        assert motion.has_lost_positions
-        motion.begin(threading.Event())
-        with pytest.raises(RobotError, match="calibration broke off; right may have"):
-            begin()
-        begin()
-        motion.close()
-
-
-def test_what_is_lost_is_passed_on_to_what_moves_next():
-    with robot() as (run, _):
-        contact = ConfirmedRange(confirmable(SIX_MOTOR))
-        first, heir = (SimulatedMotion(run, SIX_MOTOR, contact, []) for _ in range(2))
-        first.pass_losses_on(heir)
-        assert not heir.has_lost_positions
-        first.mark_positions_lost(LostPositions.of_calibration(("right",)))
-        first.pass_losses_on(heir)
-        heir.mark_positions_lost(LostPositions.of_calibration(("up",)))
-        with pytest.raises(RobotError) as raised:
-            heir.home()
-        assert {"up", "right"} <= set(raised.value.remedy.replace(",", "").split())
-        heir.close()

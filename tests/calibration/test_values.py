@@ -16,7 +16,6 @@ from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
 from robot.calibration.cubotino import import_cubotino
 from robot.calibration.step import Session
-from robot.calibration.store import CalibrationStore
 from robot.calibration.values import (
     BadCalibration,
     apply,
@@ -88,25 +87,6 @@ def test_values_that_do_not_fit_are_named(key, value, why):
         apply(CUBOTINO, Calibration(robot="cubotino", values={key: value}))
 
 
-def test_lists_are_entered_by_number_or_name():
-    quad = [[0.3, 0.2], [0.7, 0.2], [0.72, 0.7], [0.28, 0.7]]
-    found = apply(CUBOTINO, Calibration(robot="cubotino", values={QUAD: quad, OPEN: 1340}))
-    assert [list(corner) for corner in found.cameras[0].views[0].quad] == quad
-    assert found.actuators["lid"].places["open"] == 1340
-    assert CUBOTINO.actuators["lid"].places["open"] == 1335
-
-
-def test_differences_are_listed_in_order():
-    flip = "actuators.lid.positions_us.flip"
-    found = Calibration(
-        robot="cubotino", values={OPEN: 1340, flip: 1050, "policy.solve_retries": 9}
-    )
-    assert list(differences(CUBOTINO, found)) == [
-        (OPEN, 1335, 1340),
-        ("policy.solve_retries", CUBOTINO.policy.solve_retries, 9),
-    ]
-
-
 @pytest.mark.parametrize(
     ("values", "why"),
     [
@@ -126,20 +106,6 @@ def test_what_the_robot_cannot_be_is_named(values, why):
         f"{LID}.{name}": place + 250 for name, place in CUBOTINO.actuators["lid"].places.items()
     }
     require_possible(CUBOTINO, before, before.changed(all_at_once))
-
-
-def test_limits_that_an_old_file_widened_are_kept_said_once_and_not_in_force(tmp_path, caplog):
-    document = {"format": 2, "robot": "cubotino", "values": ALL_OF_IT | {LIMITS: [500, 2500]}}
-    (tmp_path / "calibration.json").write_text(json.dumps(document))
-    store = CalibrationStore(tmp_path)
-    for _ in range(2):
-        found = store.load(CUBOTINO)
-    assert apply(CUBOTINO, found).actuators["lid"].limits == (900, 2100)
-    assert len(caplog.messages) == 1 and LIMITS in caplog.messages[0]
-    after = found.changed({OPEN: 1345})
-    require_possible(CUBOTINO, found, after)
-    store.save(after)
-    assert store.load(CUBOTINO).values[LIMITS] == [500, 2500]
 
 
 @pytest.mark.parametrize(
@@ -280,23 +246,6 @@ def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path):
     assert set(found.unused) == {"t_servo_rel_delta", "b_rel_CCW", "b_extra_home_CW"}
 
 
-@pytest.mark.parametrize(
-    ("robot", "changes", "said"),
-    [
-        ("cubotino", {}, ""),
-        ("cubotino", {"t_servo_read": "-0.45"}, "0.789 of the lid for this place, and has 0.702"),
-        ("cubotino-micro", {}, "0.702 of the lid for this place"),
-        ("cubotino", {"t_servo_read": "-0.33"}, "looks with the lid open"),
-        ("cubotino", {"t_servo_read": "-0.8"}, "looks with the lid open"),
-        ("cubotino", {"t_servo_flip": "-0.33"}, "looks with the lid open"),
-    ],
-)
-def test_the_place_for_reading_is_compared_with_the_profile_s(tmp_path, robot, changes, said):
-    found = import_cubotino(settings_file(tmp_path, **changes), load_profile(robot))
-    told = found.unused.get("t_servo_read", "")
-    assert told.endswith(said) and bool(told) == bool(said)
-
-
 def test_positions_are_between_the_servo_s_own_pulses(tmp_path):
     """A micro's: numbers, not text, and another range for each servo."""
     path = settings_file(
@@ -350,16 +299,3 @@ def test_the_command_writes_what_can_be_imported(tmp_path, capfd):
     kept = Calibration.model_validate_json(made.read_bytes())
     apply(load_profile("cubotino"), kept)
     assert kept.robot == "cubotino"
-
-
-@pytest.mark.parametrize(
-    ("changes", "more", "said"),
-    [
-        ({"b_max_pulse_width": "2.62", "b_min_pulse_width": "0.38"}, (), "positions_us.cw: "),
-        ({}, ("--robot", "six-motor"), "is no CUBOTino"),
-    ],
-)
-def test_what_the_robot_cannot_be_is_not_written(tmp_path, capfd, changes, more, said):
-    path, made = settings_file(tmp_path, **changes), tmp_path / "mine.json"
-    assert run(["config", "import-cubotino", str(path), str(made), *more]) == 2
-    assert said in capfd.readouterr().err and not made.exists()

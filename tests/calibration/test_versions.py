@@ -4,7 +4,6 @@ belongs to one size of cubes."""
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -21,7 +20,6 @@ from robot.calibration.values import BadCalibration, apply
 from robot.calibration.versions import MOST_VERSIONS, CubeSizes
 from robot.records.storage import StorageError
 from robot.settings import load_profile
-from robot.settings.profile import UnsupportedSize
 from tests.rig.profiles import kept, refusing
 
 CUBOTINO, TWO_ARM = load_profile("cubotino"), load_profile("two-arm")
@@ -186,27 +184,6 @@ def test_what_cannot_be_read_is_said_with_the_way_back_and_kept(hostile, earlier
     assert (content if isinstance(content, bytes) else content.encode()) in contents
 
 
-def test_without_a_readable_file_the_one_before_of_an_earlier_release_comes_back(tmp_path):
-    store = CalibrationStore(tmp_path)
-    (tmp_path / "calibration.json").write_text("{")
-    document = {"format": 2, "robot": "cubotino", "values": {OPEN: 1340}}
-    (tmp_path / "calibration.json.previous").write_text(json.dumps(document))
-    with pytest.raises(BadCalibration):
-        store.load(CUBOTINO)
-    store.restore(CUBOTINO)
-    assert in_force(store) == 1340
-
-
-def test_what_is_in_the_place_of_a_folder_is_said_and_stays(tmp_path):
-    (tmp_path / "state").symlink_to(tmp_path / "a disk that is not mounted")
-    with pytest.raises(StorageError, match="cannot be made: File exists"):
-        save(CalibrationStore(tmp_path / "state"), 1340)
-    (tmp_path / "calibration").touch()
-    with pytest.raises(BadCalibration, match="cannot be read: Not a directory"):
-        save(CalibrationStore(tmp_path), 1340)
-    assert (tmp_path / "calibration").is_file()
-
-
 def test_a_directory_that_refuses_its_reader_is_said_and_is_no_robot_without_calibration(tmp_path):
     store = CalibrationStore(tmp_path / "state")
     save(store, 1340)
@@ -229,45 +206,6 @@ def test_a_directory_that_refuses_its_reader_is_said_and_is_no_robot_without_cal
         with pytest.raises(StorageError, match="Permission denied"):
             store.settle()
     assert in_force(store) == 1340
-
-
-def test_temporary_files_go_at_the_start_and_never_while_others_may_write_theirs(tmp_path):
-    store = CalibrationStore(tmp_path)
-    save(store, 1340)
-    under_way = tmp_path / f".cubist-drift.json.{os.getpid()}.tmp"
-    under_way.touch()
-    save(store, 1350)
-    store.restore(CUBOTINO)
-    assert under_way.exists()
-    store.settle()
-    assert not under_way.exists()
-
-
-def test_motors_that_may_stand_askew_are_noted_once(tmp_path):
-    store = CalibrationStore(tmp_path / "new" / "state")
-    assert store.note_over() is False
-    store.note_under_way()
-    store.note_under_way()
-    assert (tmp_path / "new/state/calibrating").exists()
-    assert store.note_over() is True
-    assert store.note_over() is False
-    (tmp_path / "file").touch()
-    CalibrationStore(tmp_path / "file" / "state").note_under_way()  # nothing to note it in
-
-
-def test_sizes_that_nobody_takes_are_told_once(tmp_path, caplog):
-    store = CalibrationStore(tmp_path)
-    file = tmp_path / "calibration.json"
-    document = {"robot": "cubotino", "of_size": {"4": {OPEN: 1}, "5": {OPEN: 2}}}
-    file.write_text(json.dumps(document))
-    assert store.load(CUBOTINO).values == {}
-    assert "of_size has values for 4, 5, but cubotino takes cubes of 3 layers" in caplog.text
-    caplog.clear()
-    store.load(CUBOTINO)
-    assert caplog.text == ""
-    file.write_text(json.dumps(document | {"of_size": {"4": {OPEN: 1}}}))
-    store.load(CUBOTINO)
-    assert "values for 4, but" in caplog.text
 
 
 def store_of(folder: Path, size: int | None) -> CalibrationStore:
@@ -322,18 +260,3 @@ def test_the_robot_is_put_together_for_the_size_it_is_set_up_for(tmp_path):
     speeds = [robot.model_dump()["actuators"]["turntable"] for robot in (usual, five)]
     assert [speed["max_speed_steps_per_s"] for speed in speeds] == [2700, 2700]
     assert usual.cube.size == 3
-
-
-def test_a_file_of_an_earlier_version_is_that_of_the_profile_s_own_size(tmp_path):
-    old = {"format": 1, "robot": "crane", "values": {QUAD: quad_of(0.01)}}
-    (tmp_path / "calibration.json").write_text(json.dumps(old))
-    assert QUAD not in values_at(tmp_path, 4)
-    assert "actuators.flipper.positions_us.front" in values_at(tmp_path, 4), "it was driven by it"
-    store, four = store_of(tmp_path, 4), CubeSizes(CRANE, 4).profile
-    store.save(store.load(four).changed({QUAD: quad_of(0.03)}))
-    assert values_at(tmp_path, None)[QUAD] == quad_of(0.01)
-    assert values_at(tmp_path, 4)[QUAD] == quad_of(0.03)
-    store.restore(CRANE)
-    assert QUAD not in values_at(tmp_path, 4), "it is undone for any size"
-    with pytest.raises(UnsupportedSize, match="crane takes cubes of 2, 3, 4, 5, 6 and 7 layers"):
-        values_at(tmp_path, 8)
