@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +10,7 @@ import pytest
 
 from robot.cli import simulate
 from robot.cli.main import run
-from robot.simulate.progress import SilentDisplay
-from robot.simulate.session import DemoOptions, nothing_beside
+from robot.simulate.session import DemoOptions
 from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
 from solver.errors import ExitCode
@@ -36,19 +34,6 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
         return run(["demo", "--json", *options]), found
 
     return asked
-
-
-def test_a_demo_is_of_a_random_cube_in_real_time(ask, capsys):
-    code, found = ask()
-    assert code == ExitCode.DONE
-    assert json.loads(capsys.readouterr().out) == {"it": "ended"}
-    options = found.options
-    assert (options.speed, options.seed, options.faults, options.photographs) == (1, 1, [], {})
-    assert options.firmware is None and options.misadjusted is None
-    assert options.profile_file is not None and options.profile_file.is_file()
-    assert options.title == f"{options.profile.title} · cube 1"
-    assert isinstance(found.display, SilentDisplay) and found.beside is nothing_beside
-    assert ask("--seed", "2")[1].options.body.facelets() != options.body.facelets()
 
 
 def test_options_of_a_demo_are_kept(ask):

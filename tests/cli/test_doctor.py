@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,20 +71,6 @@ def test_fix_and_unfix(machine, ask):
     code, (answer,) = ask("--unfix", "--yes")
     assert (code, answer["changed"], path.read_bytes()) == (0, True, shipped)
     assert ask("--unfix") == (0, [answer | {"changed": False, "diff": "", "remedy": ""}])
-
-
-def test_fix_names_what_a_person_has_to_do(machine, ask):
-    code, (answer,) = ask("--fix", "--yes")
-    assert (code, answer["file"], len(answer["left"])) == (1, None, 1), "this is no Pi yet"
-    path = become_a_pi(machine, b"")
-    person = replace(machine, may_use=lambda _: False)
-    code, (answer,) = ask("--fix", "--yes", "--robot", "v-arms", on=person)
-    assert (code, answer["changed"], path.read_bytes()) == (1, False, b"")
-    assert answer["remedy"].endswith("sudo cubist doctor --fix --robot v-arms")
-    path.write_bytes(b"dtoverlay=pwm\n")
-    code, (answer,) = ask("--fix", "--yes")
-    assert (code, answer["changed"]) == (1, False)
-    assert "Replace that line" in answer["left"][0]["remedy"]
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from robot.cli import firmware as command
-from robot.computer.board_family import FAMILIES, BuiltFirmware, FirmwareError, simulations
+from robot.computer.board_family import FAMILIES, BuiltFirmware
 from robot.computer.families import avr, rp2040
 from robot.computer.families.rp2040 import RP2040
 from robot.computer.serial_ports import SerialPort
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
-from robot.settings import load_profile, profile_path
+from robot.settings import profile_path
 
 UNO = SerialPort("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043)
 MEGA = SerialPort("/dev/ttyACM1", "Arduino Mega 2560", 0x2A03, 0x0042)
@@ -139,18 +139,6 @@ def test_a_port_named_by_a_link_is_recognised(avrdude, tmp_path):
     link.symlink_to(port.device)
     assert flashed("--port", str(link), ports=[CLONE, port]).exception is None
     assert {port.device, "atmega2560"} <= set(avrdude.read_text().split())
-
-
-@pytest.mark.usefixtures("bare")
-def test_every_missing_package_is_named_at_once_in_a_line_to_paste(monkeypatch):
-    trouble = flashed(ports=[UNO]).exception
-    assert isinstance(trouble, FirmwareError)
-    assert str(trouble).splitlines()[-1] == "  sudo apt install make gcc-avr avr-libc avrdude"
-    monkeypatch.setattr(avr, "find_executable", lambda name: None)
-    with pytest.raises(FirmwareError) as caught:
-        simulations()["avr"].command(load_profile("cubotino-uno"), Path())
-    packages = "make gcc-avr avr-libc libsimavr-dev libelf-dev"
-    assert str(caught.value).splitlines()[-1] == f"  sudo apt install {packages} && make build"
 
 
 @pytest.mark.usefixtures("bare", "terminal")

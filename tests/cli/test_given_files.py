@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from robot.cli.main import run
-from solver.cube.notation import MOST_MOVES, parse_moves
-from solver.errors import BadNotation
 from solver.files import (
     DEEPEST,
     LONGEST_NUMBER,
@@ -34,14 +32,6 @@ def test_only_ordinary_files_are_read(strange):
     with pytest.raises(BadFile, match="cannot be read") as caught:
         read_file(strange, 1_000)
     assert str(strange) in str(caught.value)
-
-
-@pytest.mark.parametrize(("limit", "told"), [(3 << 10, "3 kB"), (5 << 20, "5 MB")])
-def test_a_limit_is_told_in_kilobytes_or_megabytes(tmp_path, limit, told):
-    (tmp_path / "file").touch()
-    os.truncate(tmp_path / "file", limit + 1)
-    with pytest.raises(BadFile, match=f"larger than the limit of {told}$"):
-        read_file(tmp_path / "file", limit)
 
 
 def test_text_is_utf_8_with_or_without_a_mark(tmp_path):
@@ -90,33 +80,6 @@ def test_what_is_no_sensible_json_is_refused(text, said):
         parse_json(text, "file.json")
     assert str(caught.value).startswith("file.json")
     assert len(str(caught.value)) < 200
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "config check",
-        "robot check",
-        "read --colours",
-        "solve --scramble R --robot",
-        "demo --robot",
-        "calibration import",
-    ],
-)
-def test_commands_refuse_them(tmp_path, capsys, command):
-    path = tmp_path / "robot.yaml"
-    path.symlink_to("/dev/zero")
-    assert run([*command.split(), str(path)]) == 2
-    said = capsys.readouterr()
-    assert "robot.yaml: cannot be read: it is a" in said.out + said.err
-
-
-def test_as_many_moves_are_read_as_can_be_performed_at_once():
-    assert len(parse_moves("R" * MOST_MOVES)) == MOST_MOVES
-    with pytest.raises(BadNotation, match=f"more than {MOST_MOVES:,} moves"):
-        parse_moves("R U" * MOST_MOVES)
-    with pytest.raises(BadNotation, match="not a move"):
-        parse_moves("9" * 5_000 + "R")
 
 
 def test_an_endless_line_spoils_itself_alone(tmp_path, capsys, monkeypatch):

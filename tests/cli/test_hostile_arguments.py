@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import os
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robot.cli.main import COMMANDS, cubist, run
@@ -179,27 +178,3 @@ def test_every_number_has_bounds(name, command):
             assert isinstance(kind, Whole | Number), f"{name}: {parameter.name}"
             assert kind.min is not None
             assert kind.max is not None
-
-
-def converted(kind: click.ParamType, text: str) -> float | None:
-    try:
-        return kind.convert(text, None, None)
-    except click.BadParameter as error:
-        assert len(error.format_message()) < 200
-        return None
-
-
-@given(st.one_of(st.integers(-1, 10).map(str), st.floats().map(repr), st.text(max_size=60)))
-@example("9" * 5_000)
-@example("1e400")
-@example("0x5")
-def test_only_numbers_between_the_bounds_pass(text):
-    try:
-        known = float(text) if len(text) < 40 else math.nan
-    except ValueError:
-        known = math.nan
-    expected = known if 0 < known <= 9 else None
-    assert converted(Number(0, 9, above=True), text) == expected
-    whole = converted(Whole(1, 9), text)
-    assert whole == (expected if text.strip().isdecimal() else whole)
-    assert whole is None or (isinstance(whole, int) and 1 <= whole <= 9)

@@ -139,10 +139,3 @@ def test_two_photographs_of_corners(ask, corners, tmp_path):
     refused = ask(*corners(cube), "--size", "4")[1][0]["reason"]
     assert refused == "first picture: a 3x3x3 is in view where a 4x4x4 is expected"
     assert cv2.imread(str(tmp_path / "out.png")) is not None
-
-
-def test_photographs_of_corners_that_share_a_face_are_refused(corners, capsys):
-    cube = render_corners(4, 3, towards=("URF", "DFR"))
-    assert run(["read", *corners(cube)]) == 1
-    said = capsys.readouterr().err
-    assert "both pictures show the same face" in said and "turn the cube over" in said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,18 +10,14 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from rich.console import Console
 
 from robot.cli import control
-from robot.cli.control import tell
 from robot.cli.main import run
-from robot.cli.solution_text import describe, group_by_move, print_answer, timeline
-from robot.cli.texts import ending_text
 from robot.records.run_record import FaultRecord, LinkRecord, RunEvent
 from robot.records.runs import RunStore
-from robot.text.outcomes import Outcome, is_success
+from robot.text.outcomes import Outcome
 from solver.errors import ExitCode
-from tests.rig.documents import NOON, EndedJobs, run_json
+from tests.rig.documents import NOON, EndedJobs
 
 Ask = Callable[..., tuple[int, list[str], EndedJobs, list[str]]]
 
@@ -85,46 +80,6 @@ def test_ctrl_c_stops_the_robot_and_tells_what_there_was(ask):
     code, lines, client, _ = ask("done solved done solved", "--cycles", "2", end="3")
     assert (code, [path for _, path, _ in client.asked]) == (ExitCode.STOPPED, ["/stop"])
     assert lines[-1] == "solved 1 of 1: mean 12.0 s, best 12.0 s, worst 12.0 s"
-
-
-@pytest.mark.parametrize("outcome", Outcome)
-def test_only_a_success_is_said_to_take_its_time(outcome):
-    """A fault comes after some seconds: it does not take them."""
-    told = ending_text(str(outcome), 4.7)
-    assert (" in " in told, " after " in told) == (is_success(outcome), not is_success(outcome))
-
-
-DARK = "no cube is in view"
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (
-            {"recoveries": ["it slipped"], "warnings": ["lukewarm"], "moves": "R U"},
-            "solved in 61.3 s, run 000007\nOn the way: it slipped\nOn the way: lukewarm\nR U\n",
-        ),
-        (
-            {"outcome": "jammed", "reason": "the lid", "faults": [{"remedy": "oil it"}]},
-            "jammed after 61.3 s, run 000007: the lid\nWhat to do: oil it\n",
-        ),
-        (
-            {"outcome": "jammed", "reason": "the lid", "faults": [{"remedy": ""}]},
-            "jammed after 61.3 s, run 000007: the lid\n",
-        ),
-        (
-            {
-                "outcome": "no-cube",
-                "reason": DARK,
-                "recoveries": [f"looked again: {DARK}", "2 messages", f"looked again: {DARK}"],
-            },
-            f"no-cube after 61.3 s, run 000007: {DARK}\nOn the way: 2 messages\n",
-        ),
-    ],
-)
-def test_an_ended_run_is_told_once_with_troubles_remedy_and_moves(more, told, capsys):
-    tell(run_json(7, duration_s=61.26, **{"outcome": "solved"} | more))
-    assert capsys.readouterr().out == told
 
 
 @pytest.fixture
@@ -193,74 +148,6 @@ def test_a_run_shows_how_it_went(store, capfd):
     failed = "\n".join(lines(capfd, "runs", "show", "2"))
     assert "run 000002 fault after" in failed and "saved" not in failed
     assert "the lid is jammed\nWhat to do: free it" in failed
-
-
-def performed(op: str, **fields: Any) -> dict[str, Any]:
-    return {"op": op, "start_us": 0, "duration_us": 1} | fields
-
-
-@pytest.mark.parametrize(
-    ("operation", "told"),
-    [
-        (performed("turn", site="D", quarter_turns=-1), "turn D by -1 quarter"),
-        (performed("rotate", axis="x", quarter_turns=2), "rotate x by 2 quarters"),
-        (performed("lid", arm="lid", to="open"), "lid open"),
-    ],
-)
-def test_an_operation_in_words(operation, told):
-    assert describe(operation) == told
-
-
-def test_operations_are_shown_under_the_moves_that_they_perform():
-    flip = performed("rotate", axis="x", quarter_turns=1)  # U goes to B, F to U, D to F, B to D
-    turn = performed("turn", site="D", quarter_turns=1)
-    back = performed("turn", site="D", quarter_turns=-1)
-    lid = performed("lid", to="open")
-    plan = [lid, turn, flip, turn, lid, turn, back, lid]
-    grouped = group_by_move(plan, "UF", "D B")
-    assert [(move.name, len(move.operations)) for move in grouped] == [("D", 2), ("B", 5), ("", 1)]
-    assert [row for move in grouped for row in move.operations] == plan
-    for orientation, moves in (("UF", "D F"), (None, "D B"), ("UF", "")):
-        (whole,) = group_by_move(plan, orientation, moves)
-        assert (whole.name, whole.operations) == ("", plan)
-    with Console(width=100, file=io.StringIO()) as console, console.capture() as captured:
-        console.print(timeline(grouped, 1))
-    assert [line.strip() for line in captured.get().splitlines()][1] == "D"
-
-
-ANSWER: dict[str, Any] = {
-    "moves": "R U",
-    "length": 2,
-    "metric": "htm",
-    "optimal": False,
-    "lower_bound": 1,
-    "algorithm": "two-phase",
-    "search_s": 0.0124,
-}
-PLAN = ANSWER | {
-    "operations": [performed("turn", site="D", quarter_turns=-1)],
-    "duration_us": 750_000,
-    "lower_bound_us": 500_000,
-    "robot": "cubotino",
-}
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (ANSWER, ["R U", "2 htm (not proven shortest), two-phase, 12 ms"]),
-        (ANSWER | {"moves": "", "phases": ["R", ""]}, ["(already solved)", "phase 1: R"]),
-        (ANSWER | {"phases": [{"name": "edges", "moves": "U"}]}, ["edges: U"]),
-        (ANSWER | {"optimal": True}, ["2 htm (proven shortest)"]),
-        (PLAN, ["0.75 s (lower bound 0.50 s) on cubotino, 2 moves, 1 operation"]),
-        (PLAN | {"optimal": True}, ["0.75 s (proven fastest)"]),
-        (PLAN | {"lower_bound_us": 0}, ["0.75 s on cubotino"]),
-    ],
-)
-def test_an_answer_names_moves_length_and_proof(answer, told, capfd):
-    print_answer(answer)
-    out = capfd.readouterr().out
-    assert all(text in out for text in told), out
 
 
 def test_runs_are_exported_and_counted_without_a_daemon(store, tmp_path, capfd):

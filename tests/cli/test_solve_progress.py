@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -75,65 +70,3 @@ def test_a_line_on_a_terminal_is_wiped_and_a_pipe_sees_only_what_takes_long(
             line.report(progress)
             now[0] += every_s
     assert stream.getvalue().split("\r\x1b[K") == shown
-
-
-PROGRAM = """
-import sys, time
-from solver import _native
-from solver.errors import SearchError
-
-def make(*arguments):
-    report = arguments[-1]
-    for step in range(9):
-        if not report(step / 8):
-            return False
-        time.sleep(0.12)
-    return True
-
-class TwoPhase:
-    def __init__(self, *tables): pass
-    def solve(self, *_, **options): raise SearchError("This is no search.")
-
-_native.phase1_size = _native.phase2_size = lambda metric: 1_000_000
-_native.make_phase1 = _native.make_phase2 = make
-_native.TwoPhase = TwoPhase
-from robot.cli.main import main
-sys.argv[1:] = ["solve", "--metric", "axial", "--scramble", "R U F2", *sys.argv[1:]]
-main()
-"""
-"""The command with tables of 1 MB that are made in steps, and then no search."""
-COMMAND = [sys.executable, "-c", PROGRAM]
-
-
-@pytest.fixture
-def what(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What the command says that it makes."""
-    monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
-    return f"making the pruning tables of two-phase in axial (2 MB) in {tmp_path}"
-
-
-def test_a_terminal_shows_a_bar(what):
-    terminal, ours = pty.openpty()
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-    with subprocess.Popen(COMMAND, stderr=ours, **quiet), os.fdopen(terminal, "rb", 0) as screen:
-        os.close(ours)
-        shown = b""
-        try:
-            while part := screen.read(4096):
-                shown += part
-        except OSError:
-            pass  # how a terminal ends whose program is gone
-    text = shown.decode()
-    assert what in text
-    assert "[....................]   0 %: making" in text
-    assert "s left: making" in text
-    assert "[####################] 100 %" in text
-    assert "This is no search." in text.rsplit("\x1b[K", 1)[-1]  # where the bar was
-
-
-def test_plain_lines_elsewhere(what):
-    done = subprocess.run([*COMMAND, "--json"], capture_output=True, text=True, check=False)
-    first, last = done.stderr.splitlines()[:2]
-    assert first.startswith(f"{what}, about ")
-    assert last.startswith(f"{what}: done in ")
-    assert "\x1b" not in done.stderr and "\r" not in done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from typing import Any
 
 import pytest
@@ -16,18 +15,15 @@ from robot.api.paths import UNIT, how_to_start_the_daemon
 from robot.cli.main import run
 from robot.cli.status import tell_status
 from robot.cli.status_screen import performed_moves, picture, sticker_colours
-from robot.cli.texts import TerminalText, drift_lines
 from robot.records.run_record import FaultRecord
 from robot.text.faults import RobotError
-from robot.text.languages import LANGUAGES
 from robot.text.messages import JobStep, coded
 from robot.text.terminal import FACE_COLOURS
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import ExitCode
-from tests.rig.documents import cube_json, job_json, live_json, run_json, status_json, turning_json
+from tests.rig.documents import cube_json, job_json, live_json, status_json, turning_json
 
-STILL = {"actuator": "holder", "position": "home", "since": "2026-11-25", "solves": 5}
 SCRAMBLED = Cube.solved().apply("R U2 F' L D")
 
 
@@ -61,64 +57,6 @@ def test_status_and_its_screen(language, state, step, cause, monkeypatch, capsys
         assert text in printed and text in screen
 
 
-@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
-def test_a_status_is_of_one_language(language, monkeypatch, capsys):
-    monkeypatch.setenv("CUBIST_LANGUAGE", language)
-    job = job_json("...", step_code="home", progress=0.6, remaining_s=3.0)
-    last = run_json(11, "slipped", duration_s=4.7)
-    drift = [STILL | {"degrees": 1.2, "corrected_degrees": 0.5}]
-    tell_status(status_json("turning", simulated=True, last_run=last, drift=drift, job=job))
-    told = capsys.readouterr().out
-    english = {word for text in TerminalText for word in text.split() if word.isalpha()}
-    same = {"a", "in", "home", "cubistd"}  # names, and words of other languages
-    assert [word for word in told.split() if word in english - same] == []
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        ({"homed": False, "simulated": True}, ["cubotino, simulated, not homed"]),
-        ({"homed": False, "released": ["lid"]}, ["cubotino, at rest (lid without power)"]),
-        (
-            {"state": "homing", "job": job_json("homing", progress=0.42, remaining_s=2.6)},
-            ["homing  cubotino, cubistd", ": homing (42 %, 3 s left)"],
-        ),
-        (
-            {"preparation": {"step": "making tables", "progress": None, "remaining_s": None}},
-            ["\n  making tables"],
-        ),
-        (
-            {
-                "state": "fault",
-                "fault": {"code": "odd", "cause": "it broke", "remedy": ""},
-                "warnings": ["dim light"],
-                "drift": [STILL | {"degrees": 1.25, "corrected_degrees": -0.5}],
-                "last_run": {"id": "000002", "outcome": "solved", "duration_s": 61.25},
-            },
-            [
-                "it broke\n  What to do: see the journal (`cubist logs`)",
-                "holder home has moved +1.2 degrees since 2026-11-25 (5 solves), -0.5 of them",
-                "dim light\n  last run: 000002 solved in 61.2 s",
-            ],
-        ),
-    ],
-)
-def test_a_status_names_job_fault_drift_and_last_run(more, told, capfd):
-    tell_status(status_json() | more)
-    out = capfd.readouterr().out
-    assert all(text in out for text in told), out
-
-
-@pytest.mark.parametrize(
-    ("degrees", "corrected", "lines"),
-    [(-0.02, 0.0, 0), (0.04, -0.04, 0), (0.06, 0.0, 1), (-1.2, 0.0, 1), (0.0, 0.5, 1)],
-)
-def test_a_robot_that_has_not_moved_is_not_said_to(degrees, corrected, lines):
-    drift = [STILL | {"degrees": degrees, "corrected_degrees": corrected}]
-    told = drift_lines(status_json(drift=drift))
-    assert len(told) == lines and not any("0.0 " in line.split("(")[0] for line in told if degrees)
-
-
 @pytest.mark.parametrize("command", ["status", "start", "web"])
 def test_no_daemon_is_followed_by_what_to_do(command, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
@@ -128,27 +66,6 @@ def test_no_daemon_is_followed_by_what_to_do(command, tmp_path, monkeypatch, cap
     assert "cubist simulate" in err, "no service is installed here"
     (tmp_path / UNIT).write_text("[Unit]")
     assert "systemctl start cubistd" in how_to_start_the_daemon([tmp_path])
-
-
-def test_an_address_that_no_phone_can_open_is_not_drawn_for_one(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
-    page = {"urls": ["http://127.0.0.1:8421/#token"], "process": os.getpid(), "local": True}
-    (tmp_path / "web.json").write_text(json.dumps(page))
-    assert run(["web", "--qr"]) == 0
-    out, err = capsys.readouterr()
-    assert out == "http://127.0.0.1:8421/#token\n"
-    assert "phone" in err
-
-
-@pytest.mark.parametrize("width", [40, 80, 200])
-@pytest.mark.parametrize("size", [2, 3, 5, 7])
-def test_every_cube_fits_an_ordinary_terminal(size, width):
-    cube = cube_json(StickerCube.solved(size))
-    lines = shown(status_json(simulated=True), live_json(cube=cube), width)
-    if size <= 3 or width >= 80:
-        assert sum(line.count("██") for line in lines) == 6 * size * size
-    assert max(map(len, lines)) <= min(width, 80)
-    assert width < 80 or len(lines) <= 24
 
 
 @pytest.mark.parametrize("profile", ["cubotino", "six-motor"])
@@ -181,13 +98,3 @@ def test_moves_carry_the_stickers_along(size, moves):
     drawn = sticker_colours(cube_json(start), moves)
     turned = start.apply(" ".join(moves))
     assert drawn == [FACE_COLOURS[letter] for letter in turned.letters]
-
-
-def test_measured_colours_come_before_usual_ones():
-    seen: list[str | None] = [None] * 24
-    seen[3] = "#123456"
-    view = {"size": 2, "facelets": "?" * 24, "seen": seen, "palette": {}}
-    assert sticker_colours(view) == seen
-    known = cube_json(StickerCube.solved(2), palette={"R": "#abcdef"})
-    assert sticker_colours(known)[4] == "#abcdef"
-    assert sticker_colours(known)[0] == FACE_COLOURS["U"]

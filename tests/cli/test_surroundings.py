@@ -7,26 +7,21 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-from robot.api.paths import Simulation, announced, control_socket
 from robot.cli.main import run
-from robot.cli.output import PATIENCE_S, Interrupts, ending_once, interrupted_by, run_async
+from robot.cli.output import PATIENCE_S, Interrupts, interrupted_by, run_async
 from robot.cli.search_job import interruptible
 from solver.solution import CancelFlag
 
 CUBIST = (sys.executable, "-m", "robot.cli.main")
 TURNED = "UUUUUUFFFUBBRRRRRRRRRFFDFFDDDBDDBDDBFFDLLLLLLLLLUBBUBB"
-SUPERFLIP = "UBULURUFURURFRBRDRFUFLFRFDFDFDLDRDBDLULBLFLDLBUBRBLBDB"
-"""Nothing finds its shortest solution soon."""
 IGNORED = pytest.mark.parametrize("ignored", [False, True], ids=["", "ctrl-c-ignored"])
 
 
@@ -74,19 +69,6 @@ def test_only_the_first_interrupt_counts_until_patience_is_over():
     assert counted == [True, False, False, True, False]
 
 
-def test_interrupts_do_not_disturb_how_a_command_ends():
-    ended = []
-    with handled(signal.SIGINT, ignored=False):
-        with pytest.raises(KeyboardInterrupt), ending_once():
-            try:
-                signal.raise_signal(signal.SIGINT)
-            finally:
-                signal.raise_signal(signal.SIGINT)
-                ended.append(True)
-        signal.raise_signal(signal.SIGINT)
-    assert ended == [True]
-
-
 @IGNORED
 def test_interrupts_end_what_is_awaited_once_and_in_order(ignored):
     ended = []
@@ -109,25 +91,6 @@ def test_interrupts_end_what_is_awaited_once_and_in_order(ignored):
             with pytest.raises(KeyboardInterrupt):
                 run_async(work())
     assert ended == [True]
-
-
-@pytest.mark.parametrize(
-    "options", [("--target", "1"), ("--robot", "cubotino"), ("--algorithm", "optimal")]
-)
-def test_a_search_that_is_interrupted_again_and_again_says_so_once(options):
-    command = [*CUBIST, "solve", "-", "--json", "--time-limit", "600", *options]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as process:
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write("\n" + "U" * 54 + "\n" + SUPERFLIP + "\n")
-        process.stdin.flush()
-        assert "error" in json.loads(process.stdout.readline())
-        while process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.005)
-        out, err = process.communicate()
-    assert (process.returncode, err.strip()) == (4, "cubist: stopped")
-    assert json.loads(out)["error"] == "stopped"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii"])
@@ -164,27 +127,6 @@ def test_closed_full_and_abandoned_streams(redirection, code, said):
     assert done.returncode == code
     assert done.stderr.startswith(said) and bool(done.stderr) == bool(said)
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("refusal", "is_simulated"),
-    [(PermissionError, False), (ConnectionRefusedError, True), (None, False)],
-)
-def test_a_real_robot_comes_before_a_simulated_one(monkeypatch, tmp_path, refusal, *, is_simulated):
-    """Also one whose daemon we may not talk to: nobody is to believe that they play."""
-
-    def connect(_: object, address: object) -> None:
-        if refusal is not None:
-            raise refusal(address)
-
-    line: Callable[..., object] = type("Line", (socket.socket,), {"connect": connect})
-    monkeypatch.setattr("robot.api.paths.socket.socket", line)
-    usual = Path("/run/cubist/control.sock")
-    monkeypatch.setattr("robot.api.paths.runtime_directory", lambda _: usual.parent)
-    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
-    playing = Simulation(os.getpid(), "cubotino", tmp_path / "demo")
-    with announced(playing, environ):
-        assert control_socket(environ) == (playing.control_socket if is_simulated else usual)
 
 
 @pytest.mark.parametrize(
