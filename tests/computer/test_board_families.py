@@ -21,11 +21,9 @@ from robot.computer import board_family
 from robot.computer.board_family import (
     BuiltFirmware,
     FirmwareError,
-    board_for,
     build,
     family_of,
     firmware_boards,
-    missing,
     sources,
 )
 from robot.computer.families import rp2040
@@ -34,7 +32,6 @@ from robot.computer.families.rp2040 import RP2040, boot_checksum, uf2_blocks, wi
 from robot.computer.serial_ports import udev_rules
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
-from robot.settings import load_profile
 from robot.text.faults import Fault, LinkError
 from solver.errors import InvalidRequest
 
@@ -151,23 +148,6 @@ def test_an_image_is_copied_to_the_drive_of_a_pico(tmp_path, monkeypatch):
         family.flash(firmware, str(drive))
 
 
-def test_nothing_is_copied_while_several_boards_wait(tmp_path):
-    """Two drives have the same label; a board at a port may not be the one that waits."""
-    drive = tmp_path / "sda1"
-    drive.touch()
-    for disk, model in (("sda", "RP2"), ("sdb", "RP2"), ("sdc", "Stick")):
-        device = tmp_path / "block" / disk / "device"
-        device.mkdir(parents=True)
-        (device / "vendor").write_text("RPI     \n")
-        (device / "model").write_text(f"{model}      \n")
-    family = replace(RP2040, drive=drive, mounts=tmp_path / "none", disks=tmp_path / "block")
-    firmware = BuiltFirmware(firmware_boards()["pico"], tmp_path, tmp_path / "none", 1, 2)
-    with pytest.raises(FirmwareError, match=r"2 boards wait in their bootloaders \(sda, sdb\)"):
-        family.flash(firmware, str(drive))
-    with pytest.raises(FirmwareError, match=r"waits in its bootloader already, at .*sda1"):
-        family.flash(firmware, "/dev/ttyACM0")
-
-
 def pico_running(version: str) -> Capabilities:
     rates = (500_000, 250_000, 100_000)
     return Capabilities(Board.RP2040, version, 1, 7, 0, ResetCause(0), 100, 100, *rates)
@@ -205,20 +185,6 @@ def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(tmp_path, monkeypatch
     monkeypatch.setattr(rp2040, "touch_port", lambda port: None)
     with pytest.raises(FirmwareError, match=r"does not restart while anything moves\. Plug"):
         family.flash(firmware, str(port))
-
-
-def test_a_missing_header_is_a_missing_package(programs):
-    assert missing(AVR.build_packages) == []
-    programs.codes = {"avr-gcc": 1}
-    assert missing(AVR.build_packages) == ["avr-libc"]
-
-
-@pytest.mark.parametrize(
-    ("name", "board"),
-    [("cubotino-uno", "uno"), ("mindcuber", "uno"), ("crane", "mega"), ("six-motor", "mega")],
-)
-def test_a_robot_s_board_has_all_its_pins(name, board):
-    assert board_for(load_profile(name)).name == board
 
 
 def test_the_udev_rule_is_up_to_date():

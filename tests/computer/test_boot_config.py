@@ -157,13 +157,6 @@ def test_lines_move_below_those_that_undo_them(tmp_path):
     assert remove_lines(change.after) == b"a=1\ndtoverlay=\ndtparam=audio=on\n"
 
 
-def test_line_ends_are_those_of_the_file():
-    for data in (b"a=1\r\nb=2\r\n", b"a=1\r\nb=2"):
-        after = add_lines(data, [SOUND_OFF])
-        assert after.count(b"\n") == after.count(b"\r\n")
-    assert b"\r" not in add_lines(b"a=1\n", [SOUND_OFF])
-
-
 def test_the_file_is_kept_and_comes_back(tmp_path):
     (tmp_path / "real").write_bytes(AS_SHIPPED)
     path = tmp_path / "config.txt"

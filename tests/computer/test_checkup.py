@@ -10,7 +10,6 @@ import pytest
 
 from robot.computer import checkup
 from robot.computer.board_family import FAMILIES
-from robot.computer.boot_config import plan_fix
 from robot.computer.checkup import EARLIEST_CLOCK_S
 from robot.computer.computer import CheckResult, Computer
 from robot.computer.families import linux
@@ -166,25 +165,6 @@ def test_every_board_is_looked_for_and_named(machine):
     assert checkup.add_board_name(found[0], "first", load_profile("six-motor")) == found[0]
 
 
-def test_boards_that_look_alike_are_to_be_named_by_their_sockets(machine):
-    """Of two clones without serial numbers, ``/dev/ttyUSB0`` is the one that answered first."""
-    first, second = (put(machine.dev / f"ttyUSB{number}") for number in range(2))
-    by_path = machine.dev / "serial/by-path/platform-usb-0:1.3:1.0-port0"
-    by_path.parent.mkdir()
-    by_path.symlink_to(second)
-    found = list(checkup.sockets(two_boards(first, second), machine))
-    assert [(one.verdict, one.text) for one in found] == [
-        ("warning", f"first: {first} is whichever board was found first"),
-        ("warning", f"second: {second} is whichever board was found first"),
-    ]
-    assert found[0].remedy == f"In the profile, link.port: its name below {by_path.parent}"
-    assert found[1].remedy.endswith(f"boards.second.port: {by_path}")
-    assert list(checkup.sockets(two_boards("/run/cubist-board/port", by_path), machine)) == []
-    (same,) = checkup.sockets(two_boards(by_path, second), machine)
-    assert (same.verdict, same.text) == ("bad", f"second: {second} is the port of first too")
-    assert list(checkup.sockets(load_profile("six-motor"), machine)) == []
-
-
 @pytest.mark.parametrize(
     ("version", "verdict", "text", "remedy"),
     [
@@ -203,20 +183,6 @@ def test_the_board_s_firmware(version, verdict, text, remedy):
     found = checkup.firmware("tty", 250_000, ask)
     assert found.verdict == verdict
     assert text in found.text and remedy in found.remedy
-
-
-def test_servos_at_the_pi_s_pins_need_its_config_txt(machine):
-    cubotino = load_profile("cubotino")
-    [none] = linux.check_pulses(cubotino, machine)
-    assert none.verdict == "bad" and "no config.txt" in none.text
-    path = become_a_pi(machine, b"dtparam=audio=on\n")
-    sound, servos = linux.check_pulses(cubotino, machine)
-    assert "analogue audio" in sound.text and "dtparam=audio=off" in sound.remedy
-    assert "GPIO 12, 13" in servos.text and "sudo cubist doctor --fix" in servos.remedy
-    plan_fix(path, cubotino, machine.model).write()
-    assert [found.verdict for found in linux.check_pulses(cubotino, machine)] == ["ok"]
-    (machine.sys / "class/pwm/pwmchip0").rmdir()
-    assert "sudo reboot" in list(linux.check_pulses(cubotino, machine))[-1].remedy
 
 
 def test_a_maestro_is_looked_for_where_servos_hang_on_it(machine):

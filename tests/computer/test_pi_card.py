@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from robot.cli.main import run
 from robot.computer.pi_card import CardSettings, Wifi, plan_card, read_ssh_keys
-from robot.records.storage import StorageError
 from solver.errors import CubistError, InvalidRequest
 from solver.files import BadFile
 from tests.rig.computers import fresh_card, make_package
@@ -99,13 +98,6 @@ def test_a_second_run_changes_nothing_and_another_wish_does(card, wanted):
     assert (card / "network-config").read_bytes() == own["network-config"]
     assert b"pwm" not in (card / "config.txt").read_bytes()
     assert (card / "user-data.before-cubist").read_bytes() == own["user-data"]
-
-
-def test_the_key_of_a_wifi_is_the_standard_s():
-    # IEEE 802.11i, annex H.4.
-    key = "f42c6fc52df0ebef9ebb4b90b38a5f902e83fe1b135a70e23aed762e9710a12e"
-    assert Wifi.derive("IEEE", "password", "DE").key == key
-    assert Wifi.derive("IEEE", key.upper(), "DE").key == key
 
 
 @settings(max_examples=20)
@@ -198,32 +190,6 @@ def test_passwords_that_others_wrote_are_never_shown(card, wanted):
     back.write()
     assert (card / "network-config").read_text() == network
     assert "hunter" not in change.diff + back.diff
-
-
-def test_a_package_for_another_machine_or_too_large_is_refused(card, wanted, tmp_path, monkeypatch):
-    for version, architecture in (("1.0+deb12", "arm64"), ("1.0+deb13", "amd64")):
-        package = make_package(tmp_path, version, architecture)
-        with pytest.raises(BadFile, match="make deb ARCH=arm64"):
-            plan_card(card, replace(wanted, package=package))
-    before = contents(card)
-    full = shutil.disk_usage(card)._replace(free=1 << 20)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
-    with pytest.raises(StorageError, match="1 MB are free"):
-        plan_card(card, wanted).write()
-    assert contents(card) == before
-
-
-def test_a_newer_package_takes_the_place_of_the_one_before(card, wanted, tmp_path):
-    plan_card(card, wanted).write()
-    own, others = wanted.package, card / "cubist_0.1_arm64.deb"
-    assert own is not None
-    others.touch()
-    newer = make_package(tmp_path, "1.1+deb13")
-    change = plan_card(card, replace(wanted, package=newer))
-    assert (change.names[0], change.names[-1]) == (newer.name, own.name)
-    change.write()
-    assert set(card.glob("*.deb")) == {card / newer.name, others}
-    assert plan_card(card, replace(wanted, package=newer)).names == []
 
 
 FAKE_DPKG = """#!/bin/sh
