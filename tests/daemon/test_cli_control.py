@@ -14,23 +14,17 @@ import sys
 import termios
 import threading
 import time
-from itertools import pairwise
 
 import pytest
 
 from robot.api.client import ControlClient
-from robot.api.endpoints import LIVE_EVENTS
 from robot.cli.main import run
-from robot.cli.simulate import exit_code as demo_code
-from robot.records.run_record import RunRecord
 from robot.records.runs import RunStore, utc_now
-from robot.simulate.session import DemoOutcome
 from robot.text.faults import FAULTS, RobotError, ScanError
-from robot.text.outcomes import Outcome, exit_code
+from robot.text.outcomes import exit_code
 from solver.cube.reading import parse_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import ExitCode
-from tests.rig.documents import EndedJobs
 
 LIMIT_S = 240.0
 
@@ -105,29 +99,6 @@ def test_a_second_start_is_refused_and_what_ends_a_job_is_printed_once(daemon, a
     assert ending.endswith("run 000002: U is in the dark")
     assert remedy.startswith("What to do: clean the lens")
     assert ask("shutdown", "--yes")[:2] == (0, [{"stopped": False}])
-
-
-def test_what_is_watched_is_told_once_and_progress_while_turning(daemon):
-    """No line comes twice, and turning, which takes longest, is no silence."""
-    daemon.motion.hold = threading.Event()
-    client = ControlClient()
-    with client.events() as stream:
-        events = iter(stream)
-        client.start()
-        assert daemon.motion.moving.wait(LIMIT_S)
-        daemon.motion.hold.set()
-        told = []
-        for event in events:
-            told.append(event)
-            if event["event"] == "finished":
-                break
-    lines = [
-        (event["state"], event["text"]) for event in told[:-1] if event["event"] not in LIVE_EVENTS
-    ]
-    assert all(before != after for before, after in pairwise(lines))
-    assert [event["progress"] for event in told if event["event"] == "progress"] == [0.5]
-    assert told[-1]["outcome"] == "solved"
-    assert all("turned" in event["text"] for event in told if event["event"] == "progress")
 
 
 def test_runs_are_shown_with_and_without_a_daemon(short_folder, daemon, ask, capfd, monkeypatch):
@@ -222,29 +193,6 @@ def _read_until(terminal: int, wanted: bytes | None, shown: bytes) -> bytes:
             break
         shown += part
     return shown
-
-
-@pytest.mark.parametrize("outcome", [*Outcome, None])
-def test_one_outcome_has_one_exit_code_whichever_command_reports_it(outcome, monkeypatch):
-    """``test`` and ``demo`` are done only with a solved cube."""
-    ended = EndedJobs(*[outcome] * 6)
-    monkeypatch.setattr("robot.cli.control.daemon_client", lambda: ended)
-    monkeypatch.setattr("robot.cli.control.watch", lambda *_, **__: None)
-    code = exit_code(outcome)
-    for command in (
-        ["start"],
-        ["home"],
-        ["scramble", "R"],
-        ["solve", "--execute", "--scramble", "R"],
-    ):
-        assert run([*command, "--json"]) == code
-    no = ExitCode.NO if code is ExitCode.DONE else code
-    is_solved = outcome is Outcome.SOLVED
-    assert run(["test", "--cycles", "1", "--json"]) == (code if is_solved else no)
-    for held in (True, False):
-        record = RunRecord(**ended.run("1"))
-        demo = DemoOutcome(held, (), record, scan_s=1.0, turn_s=1.0, facelets="")
-        assert demo_code(demo) == (code if held else no)
 
 
 ONE_OF_EACH = {row.outcome: code for code, row in reversed(FAULTS.items())}.values()

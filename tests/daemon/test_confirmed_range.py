@@ -18,7 +18,6 @@ import pytest
 from robot.api.client import ControlClient, RequestError
 from robot.api.endpoints import Endpoint
 from robot.calibration.store import CalibrationStore
-from robot.cli.main import run
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
@@ -228,25 +227,6 @@ def test_nothing_that_can_be_asked_of_the_daemon_moves_it(scene):
     assert refused >= needed - (set() if servos else needless)
 
 
-def test_no_command_moves_it(scene, ask, tmp_path, capfd):
-    for command in (
-        ("start",),
-        ("test", "--cycles", "2"),
-        ("solve", "--execute", "--scramble", "R U"),
-        ("calibrate", "home"),
-        ("calibrate", "travel", "holder", "home", "cw"),
-        ("calibrate", "all", "--robot", "cubotino", "--real", "--yes", "--skip", "positions"),
-    ):
-        code, _, err = ask(*command)
-        assert (code, scene.moved) == (1, []), command
-        assert "not confirmed" in err or "no confirmed position" in err, command
-        assert "Traceback" not in err
-    assert run(["status"]) == 1
-    told = capfd.readouterr().out
-    assert "position ccw of holder" in told
-    assert "What to do: run `cubist calibrate`" in told
-
-
 def test_a_press_is_refused_and_moves_nothing(scene, monkeypatch):
     sounds: list[str] = []
     monkeypatch.setattr(Panel, "sound", lambda _, sound: sounds.append(sound))
@@ -292,55 +272,8 @@ def test_steps_come_no_faster_than_a_person_can_follow(scene):
     assert back_us < walked_us / 4, "where somebody has seen it go it moves freely"
 
 
-def test_values_are_judged_together_and_count_at_once(scene, ask):
-    every = ("calibrate", "all", "--robot", "cubotino", "--real", "--yes")
-    skipped = [f"--skip={step}" for step in ("home", "camera", "colours", "timing")]
-    for wrong, told in (
-        (("--set", "lid.open=9999"), "9999"),
-        (("--set", "lid.open=2150"), "2150 us is outside limits_us 900..2100"),
-        (("--set", "lid.open=1500"), "close: is 1500 us, as open is"),
-        (("--set", "lid.open=1500", "--set", "lid.close=1335"), "close comes after open"),
-    ):
-        code, _, err = ask(*every, *skipped, *wrong)
-        assert (code, scene.moved) == (2, []), wrong
-        assert told in err
-    both_moved = ("--set", "lid.open=1500", "--set", "lid.close=1665")
-    code, _, err = ask(*every, *skipped, *both_moved)
-    assert code == 0, err
-    kept = ask("calibration", "show")[1][0]["values"]
-    assert kept["actuators.lid.positions_us.open"] == 1500
-    assert kept["actuators.lid.positions_us.close"] == 1665
-    assert (ControlClient().status()["fault"], ask("home")[0]) == (None, 0)
-
-
 def test_trusting_the_profile_is_said_each_time(scene, ask):
     assert ask("calibrate", "home", "--as-profile")[0] == 0
     assert "home" in scene.moved
     scene.moved.clear()
     assert (ask("calibrate", "home")[0], ask("home")[0], scene.moved) == (1, 1, [])
-
-
-def test_what_is_kept_counts_for_the_next_trial(scene):
-    """Not from the end of the mode on only: what homes meanwhile must not go where it was."""
-    values = confirmable(scene.profile)
-    client, key = ControlClient(), "actuators.lid.positions_us.open"
-    with client.maintenance():
-        client.call(Endpoint("PUT", "/calibration"), {"values": values | {key: values[key] + 20}})
-        client.call(Endpoint("POST", "/maintenance/timing"), {})
-        setups: Any = scene.controller.machine.motion.setups
-        starts = {setup.name: setup.start for setup in setups}
-    assert starts["lid"] == values[key] + 20
-
-
-@pytest.mark.parametrize("name", ["mindcuber"])
-def test_only_a_direction_is_tried_before_it_is_confirmed(scene):
-    client = ControlClient()
-    with client.maintenance():
-        assert asked(client, "/maintenance/move", {"actuator": "table", "to": 5}) is not None
-        assert scene.moved == []
-        body = {"actuator": "table", "inverted": False}
-        assert asked(client, "/maintenance/turn", body) is None
-        assert scene.moved.count("home") == 1
-        moved = list(scene.moved)
-        assert asked(client, "/maintenance/move", {"actuator": "table", "to": 5}) is not None
-        assert scene.moved == moved

@@ -103,14 +103,6 @@ def test_the_robot_adjusts_itself_after_a_good_job_if_its_policy_allows_it(
     assert moved == {one: pytest.approx((3.0, corrected), abs=0.2) for one in POSITIONS}
 
 
-def test_a_job_without_pictures_changes_and_says_nothing(tmp_path):
-    robot = WatchedRobot(tmp_path, self_adjust=True)
-    assert not robot.follow([], Outcome.DONE)
-    assert (robot.notes, robot.adjusted) == ([], [])
-    assert robot.solves_seen() == FIRST_SOLVES + 20
-    assert [note.code for note in robot.watch.notes] == ["moved", "moved"]
-
-
 @pytest.mark.parametrize("trouble", [CubistError("the link broke"), ValueError("a defect")])
 def test_a_correction_that_fails_leaves_the_job_as_it_ended(tmp_path, trouble, caplog):
     robot = WatchedRobot(tmp_path, self_adjust=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import AsyncIterator
 from itertools import groupby
@@ -14,17 +13,14 @@ from robot.api.endpoints import RobotState
 from robot.api.models import WORKING, StartRequest
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
-from robot.daemon.main import open_panel
-from robot.daemon.service import parse
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelError, RpiGpio
 from robot.panel.panel import Input, Inspection, Output, Panel, PanelPins
 from robot.records.runs import RunWriter
-from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
 from robot.text.messages import Note
 from tests.rig.fake_robot import LIMIT_S, run_job
-from tests.rig.gpio import FakeModule, LgpioError
+from tests.rig.gpio import FakeModule
 
 HOME = StartRequest(kind="home")
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
@@ -140,19 +136,6 @@ async def test_a_stuck_button_is_a_fault_until_it_is_let_go(panel, controller):
     assert (controller.state, fault and fault.code) == (RobotState.FAULT, "panel-failed")
 
 
-async def test_a_pressed_button_at_the_start_is_shown_by_the_light(controller, gpio, module):
-    front = FrontPanel(controller, gpio, PanelPins(Input(17, active=True, pull="up"), Output(27)))
-    front.open()
-    for state, level in ((RobotState.FAULT, 0), (RobotState.IDLE, 0)):
-        async with asyncio.timeout(LIMIT_S):
-            while controller.state is not state:
-                await asyncio.sleep(0.01)
-        module.drive(17, level)
-    await front.close()
-    assert (await controller.library.runs(1)).runs == []
-    assert not controller.ended.is_set()
-
-
 @pytest.mark.parametrize("estop", [Input(23, active=True), None])
 async def test_a_panel_that_fails_is_an_open_emergency_stop_if_it_has_one(controller, gpio, estop):
     front = FrontPanel(controller, gpio, PanelPins(start_button=Input(17), estop=estop))
@@ -165,25 +148,6 @@ async def test_a_panel_that_fails_is_an_open_emergency_stop_if_it_has_one(contro
     if estop:
         with pytest.raises(Conflict, match="emergency stop"):
             await controller.start(StartRequest())
-
-
-@pytest.mark.parametrize(("more", "moves"), [({}, True), ({"estop_gpio": 23}, False)])
-async def test_a_panel_that_cannot_be_opened_is_an_open_emergency_stop_if_it_has_one(
-    controller, monkeypatch, more, moves
-):
-    module = FakeModule()
-    module.fail("setmode", LgpioError("can not open gpiochip"))
-    monkeypatch.setattr("robot.daemon.main.make_gpio", lambda twin: RpiGpio(module))
-    cubotino = load_profile("cubotino")
-    panel = cubotino.panel.model_copy(update={"start_button_gpio": 17, "estop_gpio": None} | more)
-    profile = cubotino.model_copy(update={"panel": panel})
-    async with contextlib.AsyncExitStack() as stack:
-        await open_panel(stack, controller, profile, parse([]))
-        fault = controller.status().fault
-        assert moves if fault is None else "can not open gpiochip" in fault.cause
-        with contextlib.nullcontext() if moves else pytest.raises(Conflict, match="emergency stop"):
-            await controller.start(StartRequest())
-            await controller.finished()
 
 
 @pytest.fixture
@@ -306,32 +270,3 @@ async def test_states_are_shown_and_endings_heard(pads, controller, fake, told):
         act()
         await settled(pads)
         assert told == expected
-
-
-@pytest.mark.parametrize("ending", ["job", "stuck", "estop", "stop", "close"])
-async def test_any_other_event_ends_the_inspection(pads, controller, fake, ending):
-    assert controller.status().inspection_left_s is None
-    await pads.hands(Hands.LIFTED)
-    controller.condition.publish("step", "at rest")
-    await settled(pads)
-    left_s = controller.status().inspection_left_s
-    assert left_s is not None and 0 < left_s <= 1e6
-    if ending == "job":
-        await run_job(controller, HOME)
-        await settled(pads)
-    elif ending == "stuck":
-        await pads.stuck(("GPIO 17", "GPIO 5"))
-    elif ending == "estop":
-        await pads.estop(True)
-        fake.motion.done.clear()
-        await pads.estop(False)
-        assert (fake.motion.done, controller.estop_open) == ([], False)
-    elif ending == "stop":
-        assert await controller.stop()
-        assert not await controller.stop()
-    else:
-        await pads.close()
-    assert controller.status().inspection_left_s is None
-    assert [run.kind for run in (await controller.library.runs(9)).runs] == ["home"] * (
-        ending == "job"
-    )

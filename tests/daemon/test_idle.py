@@ -19,7 +19,7 @@ from robot.twin.cube import scrambled
 from solver.errors import InvalidRequest
 from tests.rig.fake_robot import FakeMachine
 from tests.rig.profiles import changed, findings
-from tests.rig.simulated_run import IdleTime, SimulatedRun, SimulatedRunMotion, Verdict
+from tests.rig.simulated_run import IdleTime, SimulatedRun, Verdict
 
 SIX = ["up", "right", "front", "down", "left", "back"]
 SERVOS = {"release": ["holder", "lid"], "after_s": 300}
@@ -87,16 +87,6 @@ def test_motors_without_a_sensor_are_asked_for_once():
     assert squared.solved and not squared.violations and squared.fault is None
 
 
-def test_a_motor_that_nothing_can_turn_keeps_its_place():
-    def push(run: SimulatedRun) -> None:
-        with pytest.raises(InvalidRequest, match="up holds its place"):
-            run.robot.turn_by_hand("up", 20)
-
-    locked = {f"actuators.{name}.self_locking": True for name in SIX}
-    verdict = solve("six-motor", {"policy.idle": {"release": SIX}, **locked}, push)
-    assert verdict.solved and not verdict.violations and verdict.fault is None
-
-
 def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start():
     profile = changed(
         "four-arm",
@@ -116,24 +106,6 @@ def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start():
 
     with SimulatedRun(profile, scrambled(3, 1)) as run:
         assert run.calibrate(rest) == ()
-
-
-def test_the_simulated_cube_sags_from_jaws_without_power():
-    profile = changed("two-arm", {"policy.idle": {"release": ["right", "down"]}})
-
-    def rest(machine: Machine, _: RobotProfile) -> list[str]:
-        motion = machine.motion
-        assert isinstance(motion, SimulatedRunMotion)
-        motion.home()
-        motion.power_down()
-        run.loop.run_until_complete(asyncio.sleep(11))
-        assert not run.robot.violations
-        run.loop.run_until_complete(motion.link.power_down(["right-jaw"]))
-        run.loop.run_until_complete(asyncio.sleep(11))
-        return [one.kind for one in run.robot.violations]
-
-    with SimulatedRun(profile, scrambled(3, 1)) as run:
-        assert run.calibrate(rest) == ["cube-sags"]
 
 
 @pytest.mark.parametrize(
@@ -210,12 +182,3 @@ async def test_a_board_that_does_not_answer_is_no_new_fault(idle, fake, idling):
     assert fake.motion.done[-1] == "power down"
     status = idle.status()
     assert (status.homed, status.released, status.fault) == (False, [], None)
-
-
-async def test_a_robot_holds_unless_its_profile_says_otherwise(fake, idling, tmp_path):
-    controller = controller_of(fake.machine(), idling, tmp_path)
-    await controller.open()
-    await controller.start(StartRequest(kind="home"))
-    await controller.finished()
-    await controller.close()
-    assert idling.seconds is None

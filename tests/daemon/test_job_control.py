@@ -6,12 +6,11 @@ import asyncio
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from robot.api.endpoints import RobotState
-from robot.api.models import ALLOWED, WORKING, StartRequest, check_transition
+from robot.api.models import StartRequest
 from robot.cli.status import tell_status
 from robot.daemon.job_control import JobController
 from robot.records.run_record import LinkRecord
@@ -29,16 +28,6 @@ GONE = RobotError("board-absent", "the panel is gone", "Plug it in")
 
 def jam(recoverable: bool = True) -> RobotError:
     return RobotError("overload", "the table is jammed", "Free it", recoverable=recoverable)
-
-
-def test_every_state_can_end_in_idle_or_a_fault():
-    assert set(ALLOWED) == set(RobotState)
-    for state in RobotState:
-        check_transition(state, RobotState.IDLE)
-        if state in WORKING:
-            check_transition(state, RobotState.FAULT)
-    with pytest.raises(RuntimeError, match="checking cannot follow idle"):
-        check_transition(RobotState.IDLE, RobotState.CHECKING)
 
 
 async def test_a_solve_goes_through_all_states(controller):
@@ -105,31 +94,6 @@ async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
     fault = controller.status().fault
     assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
     assert (await controller.library.run_record(run_id)).outcome == "stopped"
-
-
-async def test_what_the_search_reports_after_an_emergency_stop_is_ignored(
-    controller, fake, eventually
-):
-    unexpected: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, about: unexpected.append(about))
-    making = threading.Event()
-    plan = fake.planner.plan
-
-    def with_tables(*arguments: Any) -> Any:
-        making.set()
-        assert fake.planner.tables_done.wait(240)
-        return plan(*arguments)
-
-    fake.planner.plan = with_tables
-    fake.planner.tables = [Progress("corners", 0.5, making=True)]
-    await controller.start(SOLVE)
-    await eventually(making)
-    stopping = asyncio.create_task(controller.stop(emergency=True))
-    await asyncio.sleep(0)
-    fake.planner.tables_done.set()
-    await stopping
-    await controller.finished()
-    assert unexpected == []
 
 
 @pytest.mark.parametrize(
@@ -315,24 +279,6 @@ async def test_reading_and_search_are_made_ready_at_the_start_and_the_status_say
     await until(lambda: controller.status().preparation is None)
 
 
-async def test_tables_that_cannot_be_made_are_reported_unless_nobody_wants_them(
-    controller, fake, caplog
-):
-    def fails(*_: object) -> None:
-        raise RobotError("board-absent", "the disk is full", "look")
-
-    fake.planner.prepare = fails
-    controller.prepare()
-    await controller.preparation.finished()
-    assert "the tables of the search are not ready: the disk is full" in caplog.text
-    assert controller.preparation.state is None
-    caplog.clear()
-    controller.preparation.cancel()
-    controller.prepare()
-    await controller.preparation.finished()
-    assert "not ready" not in caplog.text
-
-
 async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(controller):
     with controller.events.listening() as heard:
         controller.report_panel(GONE)
@@ -346,20 +292,6 @@ async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(controller):
     assert controller.state is RobotState.MAINTENANCE
     await controller.leave_maintenance()
     assert controller.state is RobotState.FAULT
-
-
-async def test_a_panel_changes_nothing_while_something_else_is_the_matter(controller, fake):
-    fake.motion.hold = threading.Event()
-    await controller.start(SOLVE)
-    state = controller.state
-    controller.report_panel(GONE)
-    assert controller.state is state
-    controller.clear_panel("board-absent")
-    await controller.stop(emergency=True)
-    controller.report_panel(GONE)
-    controller.clear_panel("board-absent")
-    fault = controller.status().fault
-    assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
 
 
 async def test_shutting_down_says_whether_a_job_ended_and_closing_gives_everything_back(

@@ -13,7 +13,6 @@ import pytest
 
 from robot.api.endpoints import RobotState
 from robot.api.models import StartRequest
-from robot.daemon import jobs, scanning
 from robot.daemon.job import Job
 from robot.daemon.job_control import JobController
 from robot.daemon.live import LiveBoard
@@ -24,9 +23,8 @@ from robot.records.run_record import LinkRecord
 from robot.records.runs import RunStore, RunWriter, utc_now
 from robot.records.storage import StorageError
 from robot.settings.profile import PolicySettings
-from robot.text.faults import RobotError, ScanError, Stopped
-from robot.text.messages import JobStep, Note
-from robot.text.outcomes import Outcome
+from robot.text.faults import ScanError, Stopped
+from robot.text.messages import JobStep
 from solver.solution import Progress
 from tests.rig.fake_robot import SCRAMBLED_CUBE, part, run_job
 from vision.frame import Frame
@@ -85,19 +83,6 @@ async def test_a_job_notes_its_steps_and_the_times_of_its_stages(watched):
     with pytest.raises(Stopped):
         await job.run_blocking("home", lambda: None)
     assert len(watched.reported) == 1
-
-
-async def test_progress_is_reported_each_tenth(watched):
-    job = watched.job
-    for fraction in (0.05, 0.12, 0.15, 0.19, 0.23, 0.55, 0.58, 0.65, 1.0, 1.7, -1.0):
-        job.advance(fraction)
-        await asyncio.sleep(0)
-    assert watched.progress == [0.12, 0.23, 0.55, 0.65, 1.0]
-    assert job.progress == 0.0
-    job.enter(RobotState.TURNING, JobStep.of("home"))
-    job.advance(0.12)
-    await asyncio.sleep(0)
-    assert watched.progress[5:] == [0.12]
 
 
 async def test_the_time_left_follows_the_pace_so_far(watched):
@@ -163,21 +148,6 @@ async def test_pictures_and_the_record_are_kept_at_the_end(watched, caplog, monk
     assert "not recorded: the disk is full" in caplog.text
 
 
-async def test_a_run_without_a_record_is_a_warning_until_one_has_one(controller, monkeypatch):
-    def fail(*_: object) -> RunWriter:
-        raise StorageError("the disk is read-only")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(controller.store, "begin", fail)
-        await controller.start(StartRequest(kind="home"))
-        await controller.finished()
-    status = controller.status()
-    assert status.warnings == ["the last run is not recorded: the disk is read-only"]
-    assert [note.code for note in status.notes] == ["not-recorded"]
-    await run_job(controller, StartRequest(kind="home"))
-    assert controller.status().warnings == []
-
-
 async def test_a_scramble_is_planned_noted_and_turned_once(controller, fake):
     fake.motion.done.clear()
     record = await run_job(controller, StartRequest(kind="scramble", moves="F R2"))
@@ -232,20 +202,6 @@ async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(controller, fak
     assert looks[12] == {"faces": "F", "seen": "1", "count": "1"}
 
 
-async def test_looks_after_the_first_motion_tell_where_the_faces_stand(watched, fake):
-    fake.planner.faces_at_once = 2
-    fake.scanner.readings = ["scrambled", "solved"]
-    job, machine = watched.job, fake.machine()
-    await jobs.home(job, machine)
-    await scanning.scan(job, machine, RobotState.SCANNING, None)
-    looks = job.looks
-    assert [look.image.face for look in looks] == list("FDLB")
-    assert {look.site for look in looks} == {"U"}
-    assert [dict(look.positions) for look in looks] == [{"table": 1}] * 4
-    await scanning.scan(job, machine, RobotState.CHECKING, None)
-    assert job.looks is looks
-
-
 @pytest.fixture
 def improving(controller: JobController, fake: Any) -> Any:
     """The fake robot with the policy to improve a plan while it turns."""
@@ -291,14 +247,6 @@ async def test_what_is_performed_fits_together_and_is_recorded_as_a_whole(
     assert (record.moves, record.planned_us, record.executed_us) == (moves, 1000, 1000)
     assert [operation["start_us"] for operation in record.operations] == starts_us
     assert improving.planner.split_again[:3] == [False, *[True] * len(cuts)][:3]
-
-
-async def test_a_fault_in_the_head_ends_the_search_too(controller, improving):
-    jam = RobotError("overload", "jammed", "free it", recoverable=False)
-    improving.motion.faults = [None] * LOOKS_OF_A_SCAN + [jam]
-    record = await run_job(controller)
-    assert (record.outcome, record.faults[-1].code) == ("fault", "overload")
-    assert controller.state is RobotState.FAULT
 
 
 @pytest.mark.parametrize(
@@ -414,29 +362,6 @@ async def test_a_robot_that_waits_can_be_stopped(fake, controller):
         assert await controller.stop()
     assert (await controller.library.run_record(run_id)).outcome == "stopped"
     assert fake.motion.done.count("perform") == 1
-
-
-async def test_a_camera_that_finds_no_faces_itself_is_a_view_that_is_not_clear(
-    fake, controller, monkeypatch
-):
-    """While the robot waits, pictures may show no cube at all. What a camera cannot lock is noted
-    once."""
-    controller.machine = fake.machine_with(wait_for_clear_view_s=60)
-    take, hidden = fake.scanner.take, [HANDS]
-
-    def find(looks: Any, *, moved: bool = False) -> Any:
-        if fake.scanner.seen and hidden:  # not at the first look
-            raise hidden.pop()
-        return take(looks, moved=moved)
-
-    monkeypatch.setattr(fake.scanner, "take", find)
-    fake.scanner.odd = [HANDS]
-    fake.scanner.notes = [Note.of("exposure-not-locked", camera="top")]
-    record = await run_job(controller)
-    assert record.outcome == Outcome.SOLVED
-    assert record.recoveries == [f"looked again: {HANDS}"]
-    assert record.warnings == fake.scanner.notes
-    assert [note.code for note in record.notes] == ["exposure-not-locked", "looked-again"]
 
 
 async def test_no_motion_waits_for_the_disk(fake, controller, monkeypatch):

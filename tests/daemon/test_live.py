@@ -8,27 +8,18 @@ import threading
 from typing import Any
 
 import aiohttp
-import numpy as np
-import pytest
 
 from robot.api.endpoints import LIVE_EVENTS, RobotState
 from robot.api.models import Event, StartRequest
 from robot.daemon.condition import QUEUE_LENGTH, EventBoard
 from robot.daemon.job_control import JobController
-from robot.daemon.live import CLOCK_PERIOD_S, PICTURE_PERIOD_S, JpegCache, LiveBoard
-from robot.machine.scanner import FaceImage
-from robot.mechanism.graph import ActuatorMotion, Operation
-from robot.planner import FaceView, build_mechanism, plan_solve
+from robot.daemon.live import CLOCK_PERIOD_S, PICTURE_PERIOD_S, LiveBoard
 from robot.planner.stopping import AnyCube
-from robot.planner.survey import random_cube
 from robot.records.runs import utc_now
-from robot.settings import load_profile
-from solver.cube.orientation import Orientation
 from solver.solution import Progress
 from tests.rig.fake_robot import SCRAMBLED_CUBE, FakePlan
 from vision.measure.sticker_colours import linear_to_srgb
 
-AS_DRAWN = Orientation(0)
 PLANNED = SCRAMBLED_CUBE.apply("R U").facelets()
 GREY = "#{0:02x}{0:02x}{0:02x}".format(int(linear_to_srgb(0.5)))
 
@@ -79,40 +70,6 @@ async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller):
     assert (after["event"], after["cube"]["facelets"]) == ("cube", PLANNED)
 
 
-def test_every_actuator_is_told_one_part_after_the_other():
-    lid = (0, ActuatorMotion("lid", 400, start="open", end="close"))
-    table = (400, ActuatorMotion("table", 600, quarters=-1, held=True))
-    told: list[dict[str, Any]] = []
-    board = LiveBoard(lambda _, __, **more: told.append(more), mechanism={"kind": "flipper"})
-    board.forget_cube(3)
-    assert (board.view.positions, board.view.mechanism) == (None, {"kind": "flipper"})
-    board.home({"lid": "open"})
-    assert board.view.positions == {"lid": "open"}
-    board.move("turn", [FakePlan(motions=(lid, table)), FakePlan(motions=(lid,))])
-    assert [tuple(one.model_dump().values()) for one in told[-1]["motion"].actuators] == [
-        ("lid", 0, 400, "close", 0),
-        ("table", 400, 600, None, -1),
-        ("lid", 1000, 400, "close", 0),
-    ]
-    assert told[-1]["positions"] == {"table": 0}
-
-
-@pytest.mark.parametrize("robot", ["cubotino", "two-arm", "six-motor"])
-def test_the_actuators_end_where_the_plan_says(robot):
-    """Every motion followed from the positions before leads to those after, on every kind."""
-    mechanism = build_mechanism(load_profile(robot))
-    cube = random_cube(3, np.random.default_rng(4))
-    plan = plan_solve(cube, mechanism, time_limit=0.3)
-    positions = dict(plan.initial_positions)
-    for _, motion in plan.motions:
-        if motion.end is not None:
-            assert positions[motion.actuator] == motion.start
-            positions[motion.actuator] = motion.end
-    names = {name: place for name, place in positions.items() if isinstance(place, str)}
-    assert names == {n: p for n, p in plan.final_positions.items() if isinstance(p, str)}
-    assert max(start + motion.duration_us for start, motion in plan.motions) <= plan.duration_us
-
-
 def test_the_clock_is_told_five_times_a_second():
     now, told = 0.0, []
     board = LiveBoard(lambda event, _, **more: told.append((event, more.get("at_us"))), lambda: now)
@@ -123,23 +80,6 @@ def test_the_clock_is_told_five_times_a_second():
         now += 0.6 * CLOCK_PERIOD_S
     assert [at for event, at in told if event == "clock"] == [0, 200, 400, 600, 800]
     assert board.view.at_us == 900, "who asks gets the last"
-
-
-def test_a_picture_that_is_done_while_the_robot_moves_on_does_not_end_the_motion(fake):
-    told: list[str] = []
-    board = LiveBoard(lambda event, _, **more: told.append(event))
-    board.forget_cube(3)
-    view = FaceView("top", "U", "U", AS_DRAWN)
-    (image,) = fake.scanner.take([view])
-    assert isinstance(image, FaceImage)
-    board.move("look", [FakePlan(operations=(Operation("flip", 1000),))])
-    board.look(view, image, 1)
-    assert board.view.motion.operations == [{"op": "flip", "start_us": 0, "duration_us": 1000}]
-    board.advance(0.5)
-    assert (told, board.view.at_us) == (["cube", "motion", "look", "clock"], 500)
-    board.arrive(FakePlan(final_orientation=Orientation(5)), None)
-    assert board.view.motion is None and board.view.look is not None
-    assert board.view.cube is not None and board.view.cube.orientation == Orientation(5).name
 
 
 async def test_a_late_listener_gets_the_whole_state(client, controller, fake, eventually):
@@ -193,17 +133,6 @@ async def test_viewers_share_one_picture_and_none_is_taken_for_them_while_a_job_
         assert response.status == 400
         assert "there is top" in (await response.json())["reason"]
     await controller.leave_maintenance()
-
-
-async def test_at_most_five_pictures_a_second():
-    now = 0.0
-    pictures = JpegCache(lambda: now)
-    numbers = []
-    for _ in range(40):
-        numbers.append((await pictures.fresh("top", lambda: b"x")).number)
-        now += PICTURE_PERIOD_S / 4
-    assert numbers[-1] == 10
-    assert pictures.latest(None) == pictures.latest("top")
 
 
 def event(number: int) -> Event:

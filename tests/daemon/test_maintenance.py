@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import queue
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from robot.api import http_server
 from robot.api.client import ControlClient
 from robot.api.endpoints import SESSION_HEADER, Endpoint, RobotState
 from robot.api.models import StartRequest
@@ -20,7 +17,6 @@ from robot.calibration.step import Bench, Trial
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import BadCalibration
 from robot.daemon import main as daemon_main
-from robot.daemon import server
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.machine.confirmed_range import ConfirmedRange
@@ -28,7 +24,7 @@ from robot.records.documents import ApiRequest, Nothing
 from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
 from solver.errors import InvalidRequest
-from tests.rig.fake_robot import LIMIT_S, FakeMachine
+from tests.rig.fake_robot import FakeMachine
 
 DIRECTION, STEPS = (f"actuators.table.{key}" for key in ("invert_direction", "steps_per_turn"))
 OPEN, CLOSE = (f"actuators.lid.positions_us.{name}" for name in ("open", "close"))
@@ -135,53 +131,6 @@ async def test_what_is_kept_and_what_is_tried_out_count_for_a_trial(maintained):
     assert maintained.contact.confirmed == {OPEN: 1345}
     assert pulse(maintained.made[-1], "close") == 1500
     assert maintained.controller.state is RobotState.IDLE
-
-
-async def test_what_was_tried_out_before_gives_way(maintained):
-    mode = maintained.mode
-    mode.enter()
-    await mode.try_out({CLOSE: 1510})
-    assert (await mode.try_out({OPEN: 1320})).values == {OPEN: 1320}
-    with pytest.raises(BadCalibration):
-        await mode.try_out({OPEN: 1})
-    assert (await mode.values()).values == {OPEN: 1320}
-    with pytest.raises(BadCalibration):
-        await mode.save({CLOSE: 1})
-    assert (await mode.save({OPEN: 1350, CLOSE: None})).values == {OPEN: 1320}
-    await mode.leave()
-    assert (await mode.values()).values == {OPEN: 1350}
-
-
-async def test_outside_of_maintenance_nothing_is_calibrated(maintained):
-    mode = maintained.mode
-    save, try_out = partial(mode.save, {}), partial(mode.try_out, {})
-    for work in (save, try_out, mode.restore, maintained.perform):
-        with pytest.raises(Conflict) as refused:
-            await work()
-        assert code_of(refused) == "not-in-maintenance"
-    mode.enter()
-    maintained.controller.estop_open = True
-    with pytest.raises(Conflict) as refused:
-        await maintained.perform()
-    assert code_of(refused) == "estop-open"
-
-
-async def test_the_version_before_comes_back_and_goes_again(maintained):
-    mode = maintained.mode
-    mode.enter()
-    with pytest.raises(Conflict) as refused:
-        await mode.restore()
-    assert code_of(refused) == "nothing-before"
-    await mode.save({OPEN: 1340})
-    await mode.leave()
-    mode.enter()
-    await mode.save({OPEN: 1345})
-    await mode.save({OPEN: 1350})
-    assert (await mode.restore()).values == {OPEN: 1340}
-    assert maintained.contact.confirmed == {OPEN: 1340}
-    assert (await mode.restore()).values == {OPEN: 1350}
-    await mode.leave()
-    assert pulse(maintained.made[-1], "open") == 1350
 
 
 async def test_a_robot_that_cannot_be_put_together_is_a_fault(maintained):
@@ -342,21 +291,6 @@ def session_of(lease: aiohttp.ClientResponse) -> dict[str, str]:
     return {SESSION_HEADER: lease.headers[SESSION_HEADER]}
 
 
-async def test_programs_of_other_containers_are_told_apart(client, monkeypatch):
-    monkeypatch.setattr(http_server, "process_of", lambda _: 0)
-    async with client.post("/maintenance") as first:
-        own = session_of(first)
-        assert await try_out(client, own) is None
-        for other in ({}, {SESSION_HEADER: "another"}):
-            assert await try_out(client, other) == "calibrated"
-        async with client.post("/maintenance", json=TAKE_OVER) as second:
-            last = (await first.read()).splitlines()[-1]
-            assert b"pts/3" in last
-            assert await try_out(client, own) == "calibration-stopped"
-            assert await try_out(client, session_of(second)) is None
-            second.close()
-
-
 async def test_of_two_that_take_over_at_once_one_calibrates(client, controller):
     async with client.post("/maintenance") as first:
         both = await asyncio.gather(
@@ -370,15 +304,3 @@ async def test_of_two_that_take_over_at_once_one_calibrates(client, controller):
         assert await try_out(client, session_of(winner)) is None
         assert await try_out(client, session_of(first)) == "calibration-stopped"
         winner.close()
-
-
-def test_a_session_ends_though_the_reason_cannot_be_read(daemon, monkeypatch):
-    class Cut:
-        def model_dump_json(self) -> str:
-            return '{"text": "a ter'
-
-    monkeypatch.setattr(server, "notes_of", lambda _: [Cut()])
-    told: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
-    first, second = ControlClient(), ControlClient()
-    with first.maintenance(ended=told.put), second.maintenance(take_over=True):
-        assert "end of maintenance" in told.get(timeout=LIMIT_S)["text"]

@@ -43,11 +43,6 @@ def test_the_log_outlives_the_daemon_and_numbers_go_on(tmp_path, logger):
     assert (line.level, line.text) == ("error", "after a restart")
 
 
-def test_a_damaged_log_is_begun_again(tmp_path):
-    (tmp_path / "cubistd.log").write_bytes(b"\xff{half a li")
-    assert LogKeeper(tmp_path).latest == 0
-
-
 async def test_a_check_up_waits_for_the_robot_and_ends_when_it_begins(controller, tmp_path):
     management = management_of(controller, tmp_path / "state")
     found = await management.check_up()

@@ -18,14 +18,13 @@ from aiohttp import web
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.api import http_server
 from robot.api.endpoints import RobotState
 from robot.calibration.values import BadCalibration
 from robot.daemon import server
 from robot.daemon.routes import ROUTES, document
 from robot.motion.schedule import motion_error
 from robot.records.storage import NOT_STORED, StorageError
-from robot.text.faults import Conflict, Fault, LinkError, RobotError, ScanError
+from robot.text.faults import Conflict, RobotError, ScanError
 from robot.text.messages import Note
 from solver.errors import CubistError, InvalidRequest
 
@@ -82,28 +81,6 @@ def test_errors_become_answers(error, status, name, fault):
     assert answer.reason.startswith(str(error))
     noted = isinstance(error, Conflict)
     assert ("reason_code" in answer.more) is noted is ("reason_parameters" in answer.more)
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "expected"),
-    [
-        (motion_error("left cannot move 0 steps"), 503, {"error": "robot"}),
-        (InvalidRequest(Note.of("starting")), 400, {"reason_code": "starting"}),
-        # It is no broken connection of the one who asks.
-        (LinkError(Fault.LINK_LOST), 503, {"error": "robot", "fault": "link-lost"}),
-    ],
-)
-async def test_an_error_of_the_robot_is_answered_with_its_name(
-    client, controller, monkeypatch, error, status, expected
-):
-    async def fail(*_: object, **__: object) -> None:
-        raise error
-
-    with monkeypatch.context() as broken:
-        broken.setattr(controller, "start", fail)
-        code, answer = await call(client, "POST", "/start", json={})
-    assert (code, expected.items() <= answer.items()) == (status, True)
-    assert ("What to do: " in answer["reason"]) is isinstance(error, LinkError)
 
 
 async def test_who_asked_may_leave_before_it_is_done(path, controller, monkeypatch):
@@ -221,14 +198,6 @@ async def test_wrong_requests_are_refused_with_the_reason(
     assert answer["error"] in {"bad-request", "not-found"} or status in {404, 405, 413}
 
 
-async def test_a_slow_body_is_cut_off(path, monkeypatch, client):
-    monkeypatch.setattr(http_server, "BODY_LIMIT_S", 0.01)
-    head = b"POST /start HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
-    assert b"400" in (await asyncio.to_thread(talk, path, head)).split(b"\r\n")[0]
-    answers = await asyncio.gather(*(call(client, "GET", "/status") for _ in range(100)))
-    assert {code for code, _ in answers} == {200}
-
-
 async def test_a_stale_socket_is_replaced_and_a_file_is_not(
     controller, fake, maintenance_of, short_folder
 ):
@@ -311,69 +280,8 @@ def request(method: str, target: str, body: bytes = b"", *headers: str) -> bytes
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
 
 
-MALFORMED = {
-    "rubbish": b"rubbish\r\n\r\n",
-    "binary": bytes(range(256)) * 4,
-    "http 2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "tls": bytes.fromhex("16030100a5010000a10303") + bytes(150),
-    "odd version": b"GET /status HTTP/9.9\r\n\r\n",
-    "long target": request("GET", "/" + "a" * 20_000),
-    "long header": request("GET", "/status", b"", "X: " + "a" * 20_000),
-    "many headers": request("GET", "/status", b"", *[f"X{n}: 1" for n in range(5_000)]),
-    "header without colon": b"GET /status HTTP/1.1\r\nHost localhost\r\n\r\n",
-    "header with null": b"GET /status HTTP/1.1\r\nHost: a\0b\r\n\r\n",
-    "two lengths": request("POST", "/stop", b"{}", "Content-Length: 1"),
-    "length of many digits": b"POST /stop HTTP/1.1\r\nContent-Length: "
-    + b"9" * 5_000
-    + b"\r\n\r\n",
-    "negative length": b"POST /stop HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
-    "length and chunks": request(
-        "POST", "/stop", b"0\r\n\r\n", "Transfer-Encoding: chunked"
-    ).replace(b"Connection", b"Content-Length: 5\r\nConnection"),
-    "bad target": b"GET http://[::1 HTTP/1.1\r\nHost: a\r\n\r\n",
-}
-
-REFUSED = {
-    "header of other bytes": b"GET /status HTTP/1.1\r\nHost: a\r\nExpect: \x80\r\n"
-    b"Connection: close\r\n\r\n",
-    "chunk without size": request("POST", "/stop", b"zz\r\n{}", "Transfer-Encoding: chunked"),
-    "chunk of many digits": request(
-        "POST", "/stop", b"f" * 5_000 + b"\r\n", "Transfer-Encoding: chunked"
-    ),
-    "expectations": request("POST", "/stop", b"{}", "Expect: miracles"),
-    "expectations nowhere": request("GET", "/nowhere", b"", "Expect: miracles"),
-    "count of other digits": request("GET", "/runs?count=%D9%A3"),
-    "count with line": request("GET", "/runs?count=1%0A"),
-    "run with line": request("GET", "/runs/1%0A"),
-    "camera": request("GET", f"/maintenance/picture?camera={'c' * 65}"),
-    "deep": request("POST", "/stop", b'{"emergency": ' + b"[" * 30_000),
-    "number": request("POST", "/stop", b'{"emergency": ' + b"9" * 50_000 + b"}"),
-    "many keys": request(
-        "POST", "/stop", json.dumps(dict.fromkeys(map(str, range(4_000)))).encode()
-    ),
-    "long key": request("POST", "/stop", json.dumps({"k" * 60_000: 1}).encode()),
-    "gzip": request("POST", "/stop", b"\x1f\x8b\x08\0\0", "Content-Encoding: gzip"),
-    "values": request(
-        "PUT", "/calibration", b'{"values": {"policy.search_s": ' + b"9" * 4_000 + b"}}"
-    ),
-}
-
-
 def traces(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     return [record for record in caplog.records if record.exc_info or "\n" in record.getMessage()]
-
-
-@pytest.mark.parametrize("name", [*MALFORMED, *REFUSED])
-async def test_what_is_no_http_or_not_described_is_refused_in_json(path, caplog, name):
-    caplog.set_level(logging.DEBUG)
-    data = await asyncio.to_thread(talk, path, (MALFORMED | REFUSED)[name])
-    (status,) = assert_refused_in_json(data)
-    assert status in {400, 404, 409, 413, 417}
-    assert traces(caplog) == []
-    if name in MALFORMED:
-        assert status == 400
-        (told,) = [one.getMessage() for one in caplog.records if one.levelno >= logging.INFO]
-        assert len(told) < 300 and told.partition(": ")[2], "why"
 
 
 TEXTS = st.one_of(st.text(max_size=20), st.sampled_from([DIGITS, "1", "%00", "%", "..", "/", "?"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pwd
 import signal
 import socket
 import subprocess
@@ -16,13 +15,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
-from robot.api import paths
 from robot.api.endpoints import RobotState
 from robot.api.models import StartRequest
-from robot.api.paths import runtime_directory, state_directory
 from robot.calibration.drift import FIRST_SOLVES, DriftRecord, DriftStore
 from robot.calibration.sighting import PoseDeviation
 from robot.calibration.store import CalibrationStore
@@ -103,51 +99,6 @@ def test_a_file_in_place_of_the_state_directory_or_lock_is_named(tmp_path, name,
     assert " ERROR   " in line and f"{path}: " in line
 
 
-@pytest.mark.parametrize(
-    ("name", "own", "given"),
-    [
-        ("profile", "mindcuber", "v-arms"),
-        ("runtime_dir", "/r", "/a"),
-        ("state_dir", "/s", "/b"),
-        ("size", "4", "2"),
-        ("port", "/dev/tty", "/p"),
-        ("twin", "/t", "/q"),
-        ("log_level", "debug", "error"),
-    ],
-)
-def test_a_flag_comes_before_the_environment(name, own, given):
-    environment = {f"CUBIST_{name.upper()}": own}
-    assert str(getattr(parse([], environment), name)) == own
-    flag = f"--{name.replace('_', '-')}"
-    assert str(getattr(parse([flag, given], environment), name)) == given
-
-
-def test_an_account_without_home_is_asked_for_a_directory(monkeypatch, tmp_path, capsys):
-    def unknown(_: int) -> None:
-        raise KeyError
-
-    monkeypatch.delenv("HOME")
-    monkeypatch.setattr(pwd, "getpwuid", unknown)
-    monkeypatch.setattr(paths, "SYSTEM_STATE", tmp_path / "none")
-    with pytest.raises(SystemExit, match="2"):
-        parse([], {})
-    assert "no home directory: set CUBIST_STATE_DIR" in capsys.readouterr().err
-    assert parse(["--state-dir", "/s"], {}).state_dir == Path("/s")
-
-
-def test_the_service_s_directories_come_before_the_user_s(monkeypatch, tmp_path):
-    service = tmp_path / "service"
-    monkeypatch.setattr(paths, "SYSTEM_RUNTIME", service)
-    monkeypatch.setattr(paths, "SYSTEM_STATE", service)
-    own = {"XDG_RUNTIME_DIR": "/r", "XDG_STATE_HOME": "/s"}
-    assert runtime_directory(own) == Path("/r/cubist")
-    assert state_directory(own) == Path("/s/cubist")
-    fallback = Path(f"/tmp/cubist-{os.getuid()}/cubist")
-    assert runtime_directory({}) == runtime_directory({"XDG_RUNTIME_DIR": "r"}) == fallback
-    service.mkdir()
-    assert runtime_directory(own) == state_directory(own) == service
-
-
 HOLDER = """
 import sys, time
 from pathlib import Path
@@ -192,52 +143,6 @@ def test_the_service_manager_hears_how_it_is(abstract, tmp_path):
         "STOPPING=1\nSTATUS=bye",
     ]
     Notifier(None).alive()
-
-
-@pytest.mark.parametrize(
-    ("environ", "watchdog_s"),
-    [
-        ({"WATCHDOG_USEC": "3000000"}, 3.0),
-        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": str(os.getpid())}, 3.0),
-        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}, None),
-        ({"WATCHDOG_USEC": "0"}, None),
-        ({"WATCHDOG_USEC": "x"}, None),
-        ({}, None),
-    ],
-)
-def test_the_watchdog_is_this_process_s(environ, watchdog_s):
-    found = Notifier.from_environment(environ | {"NOTIFY_SOCKET": "/n"})
-    assert found == Notifier("/n", watchdog_s)
-    assert Notifier.from_environment({}) == Notifier(None, None)
-
-
-PROGRAM = """
-import logging
-from robot.daemon.service import configure_logging
-configure_logging("info")
-log = logging.getLogger("cubistd")
-log.debug("hidden")
-log.info("said")
-log.warning("warned")
-try:
-    raise ValueError("reason")
-except ValueError:
-    log.exception("failed")
-"""
-
-
-@pytest.mark.parametrize("is_journal", [True, False])
-def test_the_journal_gets_a_level_with_every_line_and_a_person_the_time(is_journal):
-    environment = {"JOURNAL_STREAM": "8:1234"} if is_journal else {}
-    command = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    first, second, third, *trace = done.stderr.splitlines()
-    if is_journal:
-        assert [first, second, third] == ["<6>said", "<4>warned", "<3>failed"]
-        assert trace[-1] == "<3>ValueError: reason"
-        assert all(line.startswith("<3>") for line in trace)
-    else:
-        assert first.endswith("INFO    said") and second.endswith("WARNING warned")
 
 
 @dataclass
@@ -314,15 +219,6 @@ def served(fake: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Se
     return served
 
 
-def test_no_signal_but_those_of_an_error_ends_the_daemon_out_of_order():
-    own_errors = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP"}
-    harmless = {"SIGCHLD", "SIGCONT", "SIGPIPE", "SIGURG", "SIGWINCH", "SIGXFSZ"}
-    stopping = {"SIGTSTP", "SIGTTIN", "SIGTTOU"}  # it goes on afterwards
-    others = {"SIGKILL", "SIGSTOP", "SIGSTKFLT", "SIGRTMIN", "SIGRTMAX"}
-    names = {number.name for number in signal.Signals} - own_errors - harmless - stopping - others
-    assert names == {number.name for number in END_SIGNALS}
-
-
 async def test_motion_is_stopped_before_anything_that_could_stop_it_is_closed(
     served, fake, eventually, monkeypatch
 ):
@@ -370,25 +266,6 @@ async def test_a_signal_ends_the_daemon_in_order(served, number, caplog):
     assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing goes on"
     # systemd starts again what did not end on purpose.
     assert served.signals.exit_code == (0 if number in ON_PURPOSE else 128 + number)
-
-
-def test_a_signal_that_nohup_ignores_stays_ignored():
-    code = """
-import asyncio, os, signal
-from robot.daemon.service import EndSignals
-signal.signal(signal.SIGHUP, signal.SIG_IGN)
-signals = EndSignals()
-signals.exit_at_once()
-os.kill(os.getpid(), signal.SIGHUP)
-loop = asyncio.new_event_loop()
-signals.call(loop, loop.stop)
-os.kill(os.getpid(), signal.SIGHUP)
-os.kill(os.getpid(), signal.SIGUSR1)
-loop.run_forever()
-raise SystemExit(signals.exit_code)
-"""
-    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
-    assert done.returncode == 128 + signal.SIGUSR1
 
 
 async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(served, caplog):
@@ -446,26 +323,6 @@ async def test_what_broke_off_is_known_until_somebody_was_told_or_everything_is_
     served.fake.distrusted.clear()
     await served.run()
     assert served.fake.distrusted == []
-
-
-async def test_the_socket_is_answered_while_the_daemon_runs(served):
-    asking: list[asyncio.Task[None]] = []
-
-    async def ask() -> None:
-        connector = aiohttp.UnixConnector(str(served.options.socket_path))
-        async with aiohttp.ClientSession("http://localhost", connector=connector) as session:
-            async with session.get("/status") as response:
-                served.seen.append(await response.json())
-            async with session.post("/shutdown", json={}) as response:
-                served.seen.append(await response.json())
-
-    served.manager.then = lambda: asking.append(asyncio.create_task(ask()))
-    controller = await served.run()
-    await asking[0]
-    status, ended = served.seen
-    assert (status["state"], status["robot"], ended) == ("idle", "fake", {"stopped": False})
-    assert controller.power_off
-    assert (served.options.runtime_dir / POWER_OFF_MARK).read_bytes() == b""
 
 
 async def test_a_robot_that_is_not_there_is_no_reason_not_to_start(served):

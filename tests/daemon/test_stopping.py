@@ -13,7 +13,6 @@ import pytest
 from robot.api.endpoints import RobotState
 from robot.api.models import StartRequest
 from robot.calibration.step import Bench, Trial
-from robot.calibration.store import CalibrationStore
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
@@ -22,7 +21,7 @@ from robot.panel.button import Press
 from robot.panel.gpio import RpiGpio
 from robot.panel.panel import Input, Output, PanelPins
 from robot.records.documents import ApiRequest, Nothing
-from robot.text.faults import Conflict, RobotError, Stopped
+from robot.text.faults import Conflict, RobotError
 from tests.rig.fake_robot import LIMIT_S
 from tests.rig.gpio import FakeModule
 
@@ -90,30 +89,6 @@ async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
     assert fake.motion.done.count("perform") == 1
     assert fake.motion.done.count("emergency") == emergency
     assert (controller.state is RobotState.FAULT) is emergency
-
-
-async def test_a_trial_whose_connection_ends_before_it_begins_moves_nothing(
-    maintenance, fake, eventually, monkeypatch
-):
-    loading, may_go = threading.Event(), threading.Event()
-    load = CalibrationStore.load
-
-    def slowly(*arguments: Any) -> Any:
-        loading.set()
-        assert may_go.wait(LIMIT_S)
-        return load(*arguments)
-
-    maintenance.enter()
-    monkeypatch.setattr(CalibrationStore, "load", slowly)
-    trial = asyncio.create_task(maintenance.perform(TURNING, ApiRequest()))
-    await eventually(loading)
-    leaving = asyncio.create_task(maintenance.leave())
-    await asyncio.sleep(0)
-    may_go.set()
-    await leaving
-    with pytest.raises(Conflict):
-        await trial
-    assert "perform" not in fake.motion.done
 
 
 @pytest.mark.parametrize("how", ["stop", "emergency button"])
@@ -193,25 +168,6 @@ async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
         await maintenance.perform(TURNING, ApiRequest())
     assert fake.motion.done.count("perform") == 2
     await maintenance.perform(TURNING, ApiRequest())  # somebody goes on in the guide
-
-
-async def test_a_trial_that_swallows_the_stop_is_stopped_all_the_same(
-    maintenance, controller, fake, eventually
-):
-    def lenient(bench: Bench, asked: ApiRequest) -> Nothing:
-        try:
-            return turned_twice(bench, asked)
-        except Stopped:
-            return Nothing()
-
-    fake.motion.hold = threading.Event()
-    maintenance.enter()
-    trial = Trial("lenient", "", ApiRequest, Nothing, lenient)
-    task = asyncio.create_task(maintenance.perform(trial, ApiRequest()))
-    await eventually(fake.motion.moving)
-    await controller.stop()
-    with pytest.raises(RobotError, match="stopped by a person"):
-        await task
 
 
 class Opening:
@@ -315,22 +271,6 @@ async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
     await controller.start(SOLVE)
     await controller.finished()
     assert (await controller.library.runs(1)).runs[0].outcome == "solved"
-
-
-async def test_nothing_begins_while_the_robot_is_taken_into_use_again(
-    maintenance, controller, opening, eventually
-):
-    await controller.stop(emergency=True)
-    opening.hold()
-    acknowledgement = asyncio.create_task(controller.acknowledge())
-    await eventually(opening.begun)
-    with pytest.raises(Conflict, match="in a moment"):
-        await controller.start(SOLVE)
-    with pytest.raises(Conflict, match="in a moment"):
-        maintenance.enter()
-    opening.may_end.set()
-    assert await acknowledgement
-    assert controller.state is RobotState.IDLE
 
 
 async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(

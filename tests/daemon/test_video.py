@@ -21,7 +21,7 @@ from robot.records import time_lapse
 from robot.records.run_record import LinkRecord
 from robot.records.runs import unrecorded, utc_now
 from robot.records.time_lapse import TimeLapse
-from robot.text.faults import Conflict, RobotError
+from robot.text.faults import Conflict
 from solver.cube.cube import Cube
 from solver.errors import InvalidRequest
 from solver.solution import Progress
@@ -71,36 +71,6 @@ async def test_the_camera_is_free_only_while_the_motion_is_certain_to_last(turni
     turning.now -= 0.9
     turning.is_turning = False
     assert await turning.count() == 2
-
-
-async def test_a_slow_camera_is_given_more_time(turning):
-    await turning.reach(0.1, 0.0)
-    await turning.reach(0.2, 1.0)
-
-    def slow(_: str) -> bytes:
-        turning.fake.scanner.previews += 1
-        turning.now += 4.0
-        return b"preview"
-
-    turning.fake.scanner.preview = slow
-    assert await turning.count() == 1
-    turning.now += 0.5
-    assert turning.job.motion_left_s == pytest.approx(3.5)
-    assert await turning.count() == 1, "3.5 s are left, and the next one may take 4 s"
-
-
-async def test_a_camera_that_fails_is_left_to_its_looks(turning):
-    await turning.reach(0.1, 0.0)
-    await turning.reach(0.2, 1.0)
-
-    def fail(_: str) -> bytes:
-        turning.fake.scanner.previews += 1
-        raise RobotError("camera-vanished")
-
-    turning.fake.scanner.preview = fail
-    assert await turning.count() == 1
-    turning.now += 1.0
-    assert await turning.count() == 1
 
 
 @pytest.fixture
@@ -159,30 +129,6 @@ async def test_a_stop_does_not_wait_for_a_picture_under_way(
         assert controller.store.load(run).outcome == "stopped"
     finally:
         done.set()
-
-
-async def test_whatever_the_time_lapse_fails_for_the_job_ends_as_it_did(controller, monkeypatch):
-    def fail(*_: Any) -> None:
-        raise ValueError("no such picture")
-
-    monkeypatch.setattr(TimeLapse, "add", fail)
-    run = await controller.start(StartRequest())
-    await controller.finished()
-    kept = controller.store.load(run)
-    assert (kept.outcome, kept.faults) == ("solved", [])
-
-
-async def test_the_time_lapse_shows_the_first_camera_at_the_time_of_each_picture(
-    turning, monkeypatch
-):
-    added: list[tuple[float, bytes]] = []
-    monkeypatch.setattr(TimeLapse, "add", lambda _, *picture: added.append(picture))
-    async with turning.video.gathering():
-        turning.now += 3.0
-        turning.pictures.show("top", b"top")
-        turning.pictures.show("side", b"side")
-        turning.now += 5.0
-    assert added == [(3.0, b"top")]
 
 
 async def test_a_collage_shows_what_is_known_of_the_run_by_now(controller):
