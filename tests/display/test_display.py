@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from robot.display.device import DISPLAY_LOST, LumaDisplay
 from robot.display.drawing import draw
 from robot.display.main import Front, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
-from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
+from robot.display.view import Screenful, menu_view, unreachable, view_of
 from robot.panel.gpio import PanelError, RpiGpio
 from robot.records.run_record import FaultRecord
 from robot.settings.profile import DisplaySettings
@@ -109,11 +107,6 @@ def test_a_fault_is_shown_with_its_remedy_and_texts_are_translated():
     assert (resting.mood, resting.lines) == ("good", ("Motors at rest",))
     german = view_of(AT_WORK, TURNING, [], catalogue("de"))
     assert (german.heading, german.lines) == ("Drehen", ("Noch Züge: 2",))
-
-
-@pytest.mark.parametrize(("at_us", "left"), [(0, 4), (999_999, 4), (1_000_000, 3), (5_000_000, 0)])
-def test_moves_left_are_counted_from_the_plan(at_us, left):
-    assert moves_left(TURNING | {"at_us": at_us}) == left
 
 
 def inked(picture: Image.Image, box: tuple[int, int, int, int]) -> int:
@@ -231,29 +224,6 @@ def test_a_real_driver_gets_whole_pictures_and_only_its_own_pins(settings, at, u
 
 
 @pytest.mark.parametrize(
-    ("found", "begin"),
-    [
-        ({"controller": "st7789", "width": 240, "height": 135}, (40, 53)),
-        ({"controller": "st7789", "width": 240, "height": 135, "y_offset": 52}, (40, 52)),
-        ({"controller": "st7789", "width": 240, "height": 240}, (0, 0)),
-        ({"controller": "st7789", "width": 240, "height": 240, "x_offset": 80}, (80, 0)),
-        (
-            {"controller": "st7735", "width": 160, "height": 80, "x_offset": 1, "y_offset": 26},
-            (1, 26),
-        ),
-    ],
-)
-def test_a_panel_begins_where_it_is_in_the_memory_of_its_controller(found, begin, wires):
-    _, bus = wires
-    device = LumaDisplay(DisplaySettings(dc_gpio=27, **found))
-    bus.sent.clear()
-    device.display(Image.new("RGB", device.size, "white"))
-    for axis, first in enumerate(begin):
-        command = bus.sent.index([0x2A + axis])
-        assert bus.sent[command + 1][:2] == [first >> 8, first & 255]
-
-
-@pytest.mark.parametrize(
     ("error", "told"),
     [
         *(
@@ -345,28 +315,6 @@ def test_it_draws_what_has_changed_and_switches_off(screen, monkeypatch):
     assert screen.display.call_count == 2 and screen.cleanup.called
 
 
-def test_japanese_without_letters_is_english(screen, monkeypatch, caplog):
-    monkeypatch.setattr(drawing, "FONTS", (Path("/absent"), *drawing.FONTS[1:]))
-    ended = threading.Event()
-    screen.display.side_effect = lambda _: ended.set()
-    show_until(ended, SPI, FakeClient(IDLE, RUNS), catalogue("ja"))
-    assert "fonts-noto-cjk" in caplog.text
-    english = draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), (240, 240))
-    assert screen.display.call_args.args[0].tobytes() == english.tobytes()
-
-
-def test_without_pillow_it_says_so_too():
-    script = (
-        "import sys; sys.modules.update({'PIL': None, 'luma': None})\n"
-        "from robot.display.device import LumaDisplay; from robot.settings import profile\n"
-        "LumaDisplay(profile.DisplaySettings(controller='ssd1306', width=128, height=64))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], check=False, capture_output=True, text=True
-    )
-    assert "PanelError: the library for displays is not complete" in done.stderr
-
-
 def test_a_profile_without_display(caplog):
     with pytest.raises(SystemExit) as ended:
         main(["--profile", "two-arm"])
@@ -386,15 +334,6 @@ def test_it_follows_the_daemon_and_only_watches():
     daemon.now = AT_WORK
     assert watch.look().heading == "Turning"
     assert daemon.asked == []
-
-
-def test_letters_that_are_damaged_are_replaced(tmp_path, monkeypatch):
-    broken = tmp_path / "broken.ttf"
-    broken.write_bytes(b"no letters")
-    monkeypatch.setattr(drawing, "FONTS", (broken,))
-    size = (171, 133)  # of no display: its letters have not been loaded yet
-    picture = draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), size)
-    assert inked(picture, (0, 40, *size)) > 0
 
 
 def test_pictures_for_the_documentation(tmp_path):

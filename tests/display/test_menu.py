@@ -17,10 +17,6 @@ from robot.calibration.step import Session
 from robot.display.main import Front, show_until
 from robot.display.menu import (
     ENTRIES,
-    IDLE_POLL_S,
-    NOTICE_S,
-    OPEN_S,
-    POLL_S,
     Buttons,
     Menu,
     MenuAction,
@@ -64,30 +60,6 @@ def test_shutting_down_is_asked_for_twice():
     assert presses(menu, "select", "select") == [None, MenuAction.SHUT_DOWN]
 
 
-def test_the_menu_and_a_notice_close_by_themselves_or_by_a_press():
-    now = 0.0
-    menu = Menu(lambda: now)
-    presses(menu, "next", "next")
-    now += OPEN_S - 0.1
-    assert menu.page == MenuPage(1)
-    now += 0.2
-    assert menu.page is None
-    assert presses(menu, "select") == [None], "the menu is opened again, nothing is carried out"
-    menu.tell("no cube")
-    assert menu.page == MenuPage(notice="no cube")
-    assert presses(menu, "select") == [None] and menu.page is None
-    menu.tell("no cube")
-    now += NOTICE_S
-    assert menu.page is None
-
-
-def test_select_stops_what_is_under_way():
-    menu = Menu()
-    presses(menu, "next")
-    assert presses(menu, "next", "select", working=True) == [None, MenuAction.STOP]
-    assert menu.page is None
-
-
 @given(st.lists(st.tuples(st.sampled_from(["next", "select", "previous"]), st.booleans())))
 def test_no_press_moves_the_robot_or_ends_it_alone(found):
     """Whatever came before: what is asked for was on the screen when it was pressed."""
@@ -101,39 +73,6 @@ def test_no_press_moves_the_robot_or_ends_it_alone(found):
             assert page is not None and not working and button == "select" and not page.notice
             assert ENTRIES[page.chosen] is action
             assert page.confirms == (action is MenuAction.SHUT_DOWN)
-
-
-def test_presses_are_debounced_and_stuck_buttons_do_nothing():
-    module, now_us = FakeModule(), 0
-    buttons = Buttons(RpiGpio(module), PINS, lambda: now_us)
-    buttons.open()
-    assert module.pulls == dict.fromkeys((23, 24, 25), FakeModule.PUD_UP)
-    assert list(buttons.poll()) == []
-    assert buttons.poll_s == IDLE_POLL_S
-    told: list[str] = []
-    for levels, wait_us in (((0,), 20_000), ((1, 0), 10_000), ((1,), 200_000)):
-        for level in levels:  # never 25 ms without an edge: no more than a bounce
-            module.drive(24, level)
-        told += buttons.poll()
-        now_us += wait_us
-        told += buttons.poll()
-    assert told == []
-    for pin, held_us, expected in (
-        (24, 100_000, ["select"]),
-        (25, 100_000, ["previous"]),
-        (23, 60_000_000, []),  # something lies on it
-    ):
-        told = []
-        for level, until_us in ((0, now_us + held_us), (1, now_us + held_us + 200_000)):
-            buttons.woken.clear()
-            module.drive(pin, level)
-            assert buttons.woken.is_set(), "an edge wakes the thread"
-            told += buttons.poll()
-            assert buttons.poll_s == POLL_S
-            while now_us < until_us:
-                told += buttons.poll()
-                now_us += 5_000
-        assert told == expected
 
 
 def test_a_button_may_be_pressed_at_a_high_level():
@@ -173,6 +112,7 @@ def test_what_the_daemon_is_asked(action, asked):
     assert daemon.asked == [asked]
 
 
+@pytest.mark.long
 def test_colours_are_learned_and_kept():
     """By a whole simulated robot, as `cubist calibrate colours` does it."""
     profile = load_profile("cubotino")
