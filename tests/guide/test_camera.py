@@ -11,7 +11,7 @@ import pytest
 from robot.api.client import DaemonError, RequestError
 from robot.calibration.step import STEPS
 from robot.guide import camera
-from robot.guide.camera import EVERY_S, CameraDialog
+from robot.guide.camera import EVERY_S
 from robot.guide.dialogs import step_dialog
 from robot.guide.state import Outline
 from robot.guide.texts import GuideText
@@ -145,20 +145,6 @@ def test_a_corner_is_put_somewhere(rig, corner, x, y):
     rig.press("put", corner=1)
     rig.press("no-such-thing", corner=1, x=0.5, y=0.5)
     assert rig.outline == put
-
-
-@pytest.mark.parametrize("trouble", [None, RequestError(400, "bad-request", "no such camera")])
-def test_a_dialog_that_was_left_takes_no_pictures(rig, trouble):
-    rig.guide.later(lambda: rig.guide.open(CameraDialog(rig.guide, STEPS["camera"])))
-    rig.settle()
-    rig.guide.later(rig.guide.back)
-    rig.settle()
-    assert not rig.timers[1].is_waiting
-    if trouble is not None:
-        rig.client.failures[PICTURE] = trouble
-    rig.timers[1].ring()  # it had begun to
-    rig.settle()
-    assert (rig.pictures, rig.notice, len(rig.timers)) == ([], ("", ""), 2)
 
 
 def test_before_its_cameras_are_known_it_does_nothing(monkeypatch):

@@ -18,9 +18,8 @@ from robot.calibration.step import (
     Script,
     steps_of,
 )
-from robot.calibration.steps.positions import CONFIRMED, NOT_CONFIRMED, Placing, positions
-from robot.cli.calibrate_commands import COMMANDS
-from robot.guide.dialogs import MenuDialog, clock_text, measurement_dialog, step_dialog
+from robot.calibration.steps.positions import NOT_CONFIRMED, Placing, positions
+from robot.guide.dialogs import MenuDialog, measurement_dialog, step_dialog
 from robot.guide.texts import GuideText
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
@@ -120,18 +119,6 @@ def test_what_fails_may_be_tried_again_and_left():
     assert rig.is_over, "even if the way back fails"
 
 
-def test_presses_faster_than_the_motion_count_in_the_end():
-    client = FakeCalibrationClient(**{KEY: 1335})
-    rig = place(client)
-    rig.press("by 50", "by -50")  # the range up to there is confirmed now
-    rig.robot.waits = True
-    rig.press("by 10", "by 10", "by 10", "keep")
-    assert (rig.value, rig.notice[0]) == ("1365", GuideText.AT_WORK)
-    rig.finish()
-    assert client.moves == [1335, 1385, 1335, 1345, 1365]
-    assert client.values == {KEY: 1365}
-
-
 def test_presses_beyond_the_confirmed_range_are_dropped_during_a_motion():
     client = FakeCalibrationClient(**{KEY: 1335})
     rig = place(client)
@@ -187,27 +174,6 @@ def measure(found: Measurement) -> DialogRig:
     return DialogRig(found.session, measurement_dialog(found))
 
 
-@pytest.mark.parametrize(
-    ("found", "actions", "value"),
-    [
-        (SpeedMeasurement(), ["measure", "choose s", "keep"], None),
-        (
-            SpeedMeasurement(2.5, keeps=False),
-            ["measure", "choose s", "by -10", "by -1", "by 1", "by 10"],
-            "2.5",
-        ),
-    ],
-)
-def test_a_measurement_has_the_actions_it_can_use(found, actions, value):
-    rig = measure(found)
-    assert rig.actions == [*actions, "undo", "back"]
-    assert (rig.state.heading, rig.state.guidance) == ("speed", "look")
-    shown = rig.state.contents.value
-    assert (shown and shown.text) == value
-    moving = {action.do for action in rig.state.actions if action.moves}
-    assert moving == {"measure", "choose s"}
-
-
 def test_a_measurement_shows_its_lines_asks_and_is_kept_once():
     found = SpeedMeasurement()
     rig = measure(found)
@@ -240,18 +206,6 @@ def test_a_result_with_nothing_to_keep_is_good_or_bad(begin, answer, mood):
     assert found.heard == ["s" if begin == "choose s" else "", answer == "yes"]
 
 
-def test_a_failed_measurement_says_why_and_may_be_repeated():
-    client = FakeCalibrationClient()
-    client.failures["/maintenance/travel"] = RequestError(409, "refused", "the lid is jammed")
-    rig = open_step(client, "travel", "holder")
-    rig.press("yes", "no", "choose fast", "by 5")
-    assert rig.notice == ("", ""), "these do not exist"
-    for _ in range(2):
-        asked = len(client.asked)
-        rig.press("measure")
-        assert (rig.notice, len(client.asked)) == (("the lid is jammed", "bad"), asked + 1)
-
-
 def test_leaving_a_measurement_stops_the_robot_and_withdraws_values_tried_out():
     found = SpeedMeasurement()
     rig = measure(found)
@@ -272,16 +226,6 @@ def test_a_value_is_set_by_eye_unless_the_robot_is_at_work():
     rig.robot.waits = True
     rig.press("measure", "by 10")
     assert rig.value == "100"
-
-
-def test_the_time_at_work_is_shown(monkeypatch):
-    monkeypatch.setattr("robot.guide.session.TICK_S", 0.001)
-    rig = measure(SpeedMeasurement())
-    rig.robot.waits = True
-    rig.press("measure")
-    rig.guide.handle_event()
-    assert rig.state.notice.parameters == {"time": "0:00"}
-    assert [clock_text(seconds) for seconds in (5.9, 65, 600)] == ["0:05", "1:05", "10:00"]
 
 
 def test_home_is_refused_before_positions_are_confirmed():
@@ -342,35 +286,6 @@ def test_the_menu_opens_every_step_and_everything_goes_through_all():
         assert rig.press("open", row=row).heading == GuideText.CALIBRATE, "no such line"
 
 
-def test_a_list_is_read_again_after_a_change():
-    client = FakeCalibrationClient(**{KEY: 1340})
-    rig = open_step(client, "positions", "lid", "open")
-    rig.press("by 10", "keep")
-    (line,) = [one.cells for one in rig.state.contents.lines if one.cells[:2] == ("lid", "open")]
-    assert line[2:5] == ("1350 us", "1335", "by a person")
-    rig.press("undo")
-    assert client.values == {KEY: 1340}
-    (line,) = [one.cells for one in rig.state.contents.lines if one.cells[:2] == ("lid", "open")]
-    assert line[2] == "1340 us"
-    assert rig.state.notice.about == KEY
-
-
-@pytest.mark.parametrize(
-    ("command", "profile", "actuators"),
-    [
-        ("servo", "cubotino", {"holder", "lid"}),
-        ("gripper", "two-arm", {"right-jaw", "down-jaw"}),
-        ("gripper", "cubotino", set()),
-    ],
-)
-def test_a_list_may_have_other_items(command, profile, actuators):
-    client = FakeCalibrationClient(profile)
-    found = next(one for one in COMMANDS if one.name == command)
-    rig = DialogRig(client.session, step_dialog(STEPS["positions"], found.items))
-    assert {line.cells[0] for line in rig.state.contents.lines} == actuators
-    assert rig.notice[0] == ("" if actuators else GuideText.NONE)
-
-
 # What a person is told and spared
 
 
@@ -395,25 +310,6 @@ def test_the_next_position_follows_and_is_looked_for_where_the_last_one_tells():
     assert rig.state.heading.startswith("Positions"), "who gives up chooses again"
 
 
-def test_motors_on_the_faces_show_what_right_looks_like_though_nothing_is_placed():
-    client = FakeCalibrationClient("six-motor")
-    assert open_step(client, "home").state.contents.purpose == PURPOSES["face-zero"]
-    for what, code in (("direction", "face-direction"), ("steps", "face-turn")):
-        rig = open_step(client, "steppers", "up", what)
-        assert rig.state.contents.purpose == PURPOSES[code]
-    assert open_step(FakeCalibrationClient(), "home").state.contents.purpose is None
-
-
-def test_a_line_chosen_while_the_robot_is_at_work_changes_nothing():
-    client = FakeCalibrationClient()
-    rig = open_step(client, "positions")
-    row = rig.state.contents.row
-    rig.robot.waits = True
-    rig.press("undo")
-    rig.press("open", row=row + 1)
-    assert (rig.notice, rig.state.contents.row) == ((GuideText.WAIT, "bad"), row)
-
-
 def test_the_way_there_ends_when_it_is_asked_for_again():
     client = FakeCalibrationClient()
     rig = place(client)
@@ -422,15 +318,3 @@ def test_the_way_there_ends_when_it_is_asked_for_again():
     rig.press("go_there", "go_there")
     rig.finish()
     assert client.moves == [1500, 1450]
-
-
-def test_the_menu_tells_who_did_what_and_what_is_left():
-    client = FakeCalibrationClient(**confirmable(load_profile("cubotino")))
-    rig = DialogRig(client.session, MenuDialog)
-    cells = {line.cells[0].partition(":")[0]: line.cells[1:] for line in rig.state.contents.lines}
-    done, day = cells["Positions"]
-    assert done in CONFIRMED.values() and day
-    assert cells["Camera"] == (GuideText.TO_DO, "")
-    left = rig.state.parameters
-    assert left["steps"] == sum(marks[0] == GuideText.TO_DO for marks in cells.values())
-    assert rig.press("open", row=0).place is not None

@@ -98,26 +98,6 @@ def test_a_dialog_is_left_for_the_one_below_and_the_last_ends_the_session():
     assert rig.notes == ["menu open", "list open", "list close", "menu refresh", "menu close"]
 
 
-def test_a_press_for_a_dialog_left_meanwhile_is_ignored():
-    rig = SessionRig("menu")
-    below = rig.state.dialog
-    above = rig.open("list").dialog
-    for dialog in (below, above + 1):
-        rig.guide.press(DialogPress(do="go", dialog=dialog))
-    rig.settle()
-    assert rig.notes == ["menu open", "list open"]
-    rig.press("go")
-    assert rig.notes[-1] == "list go"
-
-
-def test_a_dialog_may_have_its_own_ways_out(monkeypatch):
-    monkeypatch.setattr(NotingDialog, "can_be_left", False)
-    rig = SessionRig("lid", "next")
-    assert rig.actions == ["work"]
-    rig.press("back", "next", "undo")
-    assert rig.notes == ["lid open", "lid back", "lid next", "lid undo"]
-
-
 def test_a_series_goes_on_with_next_and_ends_after_the_last():
     rig = SessionRig("one", "two")
     assert (rig.state.place, rig.actions) == ((1, 2), ["work", "undo", "back", "next"])
@@ -143,17 +123,6 @@ def test_the_robot_has_one_task_at_a_time():
     assert not rig.finish().busy
     rig.press("work")
     assert rig.notes == ["menu open", "menu done", "menu done"]
-
-
-def test_leaving_during_a_task_waits_for_its_end():
-    rig = SessionRig("menu")
-    rig.open("list")
-    rig.robot.waits = True
-    rig.press("work", "back")
-    assert (rig.state.heading, rig.notice) == ("list", (GuideText.LEAVING, ""))
-    assert rig.finish().heading == "menu"
-    rig.press("work")
-    assert rig.notes[2:] == ["list stop", "list close", "menu refresh", "menu done"]
 
 
 @pytest.mark.parametrize("error", [CubistError("stuck"), DaemonError("gone")])
