@@ -21,11 +21,6 @@ pytestmark = pytest.mark.quick
 TOGETHER_TICKS = 1000 * TICKS_PER_US
 
 
-def compare_s(clock: BoardClock, at_s: float, takes_s: float, board_s: float) -> None:
-    """A comparison by the seconds of both clocks."""
-    clock.compare(at_s, at_s + takes_s, round(board_s * TICKS_PER_S))
-
-
 @pytest.mark.parametrize("drift", [0.0, 1e-4, -1e-4, 5e-3])
 @pytest.mark.parametrize("offset_ticks", [0, TICKS_PER_S, WRAP - 5 * TICKS_PER_S])
 def test_time_and_drift_are_within_their_bounds(drift, offset_ticks):
@@ -50,32 +45,6 @@ def test_the_shortest_way_there_and_back_counts():
     clock.compare(10.1, 10.18, 20_200_000)  # read after most of the 80 ms: its middle is far off
     assert abs(clock.tick_at(10.2) - 20_400_000) <= 200
     assert clock.doubt_s(10.2) < 0.0002
-
-
-def test_time_is_told_by_what_was_compared_since_it_was_forgotten():
-    """A simulated board lost half a second; what was known better before is wrong now."""
-    clock = BoardClock()
-    for second in range(5):
-        compare_s(clock, second, 0.001, second)
-    compare_s(clock, 5.0, 0.004, 4.5)
-    assert abs(clock.tick_at(5.0) / TICKS_PER_S - 5.0) < 0.01
-    clock.forget_time()
-    assert clock.doubt_s(5.0) < 0.002, "until it is compared, what was known before counts"
-    compare_s(clock, 5.1, 0.004, 4.6)
-    assert abs(clock.tick_at(5.1) / TICKS_PER_S - 4.6) < 0.01
-    assert clock.doubt_s(5.1) == pytest.approx(0.0032, rel=0.01)
-    compare_s(clock, 5.2, 0.001, 4.7)
-    compare_s(clock, 5.3, 0.008, 4.8)
-    assert clock.doubt_s(5.2) < 0.001, "the best of the new ones"
-
-
-def test_no_drift_is_believed_of_time_that_stands_still_now_and_then():
-    """A simulated board lost 50 ms at once: 0.5 % in ten seconds, but no clock's."""
-    clock = BoardClock()
-    for tenth in range(100):
-        at = tenth / 10
-        compare_s(clock, at, 0.002, at + 0.001 - (0.05 if at > 5 else 0.0))
-    assert clock.drift == 0.0
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,13 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from robot.link import LinkGroup, LinkThread
 from robot.link.common_start import BoardGate, CommonStart
-from robot.link.group import RECENT_MESSAGES, LinkStatistics, RecentTraffic, complaints
-from robot.link.session import SessionStatistics
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
-from robot.records.run_record import LinkRecord
 from robot.settings.board_table import TICKS_PER_S
 from robot.text.faults import Fault, LinkError, RobotError, Stopped
 from tests.rig.boards import (
@@ -30,7 +25,6 @@ from tests.rig.boards import (
     SETUPS,
     Rig,
     program,
-    pushes_of_two,
     two_boards,
 )
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop
@@ -101,20 +95,6 @@ def test_each_board_plays_its_part_at_the_same_time(boards):
     assert max(abs(apart_s(rigs, number, number)) for number in range(TURNS)) <= TOGETHER_S
     assert heard == sorted(heard)
     assert heard[-1] == 1.0
-
-
-@pytest.mark.long
-def test_a_board_may_rest_for_longer_than_it_can_be_told(boards):
-    loop, rigs, group = boards
-    loop.run_until_complete(asyncio.sleep(20))  # while their clocks are compared
-    plan, heard = pushes_of_two(40, STEPS), list[float]()
-    execution = loop.run_until_complete(group.run(plan, heard.append))
-    assert (execution.turns_done, execution.events) == (len(plan.turns), ())
-    assert abs(execution.executed_us - plan.duration_us) <= 1e-3 * plan.duration_us
-    assert steps_of(rigs) == [11 * STEPS, 2 * STEPS]
-    assert abs(apart_s(rigs, 10, 1)) <= TOGETHER_S, "they begin together again"
-    assert heard == sorted(heard)
-    assert heard[-1] == pytest.approx(1.0)
 
 
 @alike_and_pi
@@ -256,40 +236,6 @@ def test_clocks_that_never_agree_are_named_and_nothing_moves(boards, monkeypatch
     assert [link.ledger.run for link in group.links.values()] == [None, None]
     monkeypatch.undo()
     assert loop.run_until_complete(group.run(pushes())).turns_done == 2 * TURNS
-
-
-GOOD = LinkRecord(sent=RECENT_MESSAGES // 4, received=RECENT_MESSAGES // 4)
-BAD = GOOD + LinkRecord(damaged=60, late=1)
-
-
-def test_a_mended_line_is_good_again_after_some_good_traffic():
-    recent, total = RecentTraffic(), LinkRecord()
-    for part in (GOOD, BAD, GOOD):
-        total += part
-        codes = [note.code for note in complaints(recent.of(total))]
-        assert codes == ([] if total == GOOD else ["line-damaged", "late-once"])
-    for _ in range(2 * RECENT_MESSAGES // (GOOD.sent + GOOD.received) + 1):
-        total += GOOD
-        told = list(complaints(recent.of(total)))
-    assert told == []
-    total += BAD
-    assert list(complaints(recent.of(total))), "what is damaged anew is told at once"
-
-
-def test_traffic_is_counted_over_all_links():
-    line: Any = SimpleNamespace(statistics=SessionStatistics(10, 1, 10, 5, 7, 0))
-    traffic = LinkStatistics()
-    traffic.note_opened(line)
-    assert traffic.total == LinkRecord()
-    line.statistics = SessionStatistics(30, 2, 25, 6, 9, 0)
-    traffic.note_events(("held", "late"))
-    seen = LinkRecord(sent=20, resent=1, received=15, damaged=3, held=1, late=1)
-    assert traffic.total == seen
-    traffic.note_closing()
-    line.statistics = SessionStatistics(2, 0, 2, 0, 0, 0)
-    traffic.note_opened(line)
-    line.statistics = SessionStatistics(5, 0, 4, 0, 3, 0)
-    assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)
 
 
 class Silent:

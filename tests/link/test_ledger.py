@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import weakref
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from robot.link import Link
 from robot.link.ledger import LastPositions, PositionLedger
-from robot.link.protocol import BoardState, Home
+from robot.link.protocol import BoardState
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import stepper_move
@@ -95,19 +93,6 @@ async def test_positions_of_another_configuration_are_not_taken_over(link, rig):
     assert sum(pin == STEP_PIN and level for _, pin, level in since) == AWAY
 
 
-async def test_positions_of_motors_stopped_in_motion_are_unknown(link, rig):
-    """The silence ends a homing in its middle; turns in a plan would end by themselves."""
-    rig.pins.turner_steps = 900
-    session = link.session
-    session.put([Home(0b0100)])
-    while (await link.status()).state != BoardState.HOMING:
-        pass
-    await link.close()
-    rig.loop.pass_time(1.0)
-    heir = await successor(rig)
-    assert sorted(heir.ledger.known) == ["holder", "lid", "pusher"]
-
-
 async def test_a_fault_of_the_old_host_is_not_the_new_ones(link, rig):
     with pytest.raises(RobotError) as caught:
         await link.run(in_turn(servo_slew("lid", 1500, 2600, 100_000)))
@@ -160,18 +145,6 @@ def test_motors_that_move_when_a_link_is_lost_are_noted(heard, after_s, moving):
     assert ledger.caught_moving == moving
 
 
-def test_what_is_known_of_all_boards_is_known_together():
-    ledger = PositionLedger(lambda: 0.0)
-    assert ledger.last_positions is None
-    ledger.board_ledger("first").note_homed("holder", 1500)
-    ledger.board_ledger("second").note_reported({"lid": 1200})
-    assert (ledger.known, ledger.position("lid")) == ({"holder": 1500, "lid": 1200}, None)
-    ledger.board_ledger("first").begin(two_turns())
-    assert ledger.last_positions == LastPositions({"holder": 1500, "lid": 1200}, ("holder",))
-    ledger.board_ledger("first").forget_positions()
-    assert ledger.last_positions == LastPositions({"lid": 1200})
-
-
 def counting_motor(way_to_start: int) -> Any:
     """A motor without a sensor, so far from its start."""
     return SimpleNamespace(name="up", way_to_start=lambda at: way_to_start, counts_only=True)
@@ -191,25 +164,3 @@ def test_a_person_is_asked_once_for_a_motor_that_a_reset_board_left_moving():
         ledger.require_known([motor])
     assert told.value.code == "reset"
     ledger.require_known([motor])
-
-
-def test_a_fault_is_kept_without_what_its_traceback_holds():
-    motor, ledger = counting_motor(1), PositionLedger()
-    ledger.board_ledger("main").note_homed("up", 5)
-    ledger.keep_last_positions()
-    ledger.board_ledger("main").forget_positions()
-    held: list[weakref.ref[object]] = []
-
-    def fail() -> None:
-        picture = np.zeros(1)
-        held.append(weakref.ref(picture))
-        raise LinkError(Fault.LINK_LOST, detail="here")
-
-    try:
-        fail()
-    except LinkError as error:
-        ledger.note_fault(error)
-    assert held[0]() is None
-    with pytest.raises(RobotError, match=r"\(here\).*; up may have been moving") as asked:
-        ledger.require_known([motor])
-    assert asked.value.code == "link-lost" and not asked.value.recoverable

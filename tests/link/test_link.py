@@ -216,17 +216,6 @@ async def test_a_dead_board_is_noticed_and_found_again(link, rig):
     await link.open()
 
 
-async def test_a_servo_that_stands_elsewhere_goes_to_its_start_as_slowly_as_it_homes(rig):
-    limits = {"minimum_us": 500, "maximum_us": 2500, "start_us": 1500}
-    link = rig.link((ServoSetup("holder", pin=SERVO_PIN, **limits, home_ms=300, stands_at=1800),))
-    await link.open()
-    await link.configure()
-    began = rig.loop.time()
-    await link.home()
-    assert rig.loop.time() - began == pytest.approx(0.6, abs=0.1), "homed there, then on its way"
-    assert link.ledger.homed == {"holder": 1500}
-
-
 async def test_at_rest_a_slow_heartbeat_keeps_everything(link, rig):
     await asyncio.sleep(2)
     heard, pulses = link.statistics.received, len(rig.pins.pulses(SERVO_PIN))
@@ -325,31 +314,6 @@ def test_a_process_makes_the_steps_of_the_board_that_it_stands_for(target):
     assert [later - rise for rise, later in pairwise(rises)] == [-(-2_000_000 // fastest)] * 999
 
 
-@pytest.mark.parametrize("board", ["host_rig", pytest.param("pico", marks=pytest.mark.long)])
-def test_sixteen_servos_at_one_board(board, request):
-    rig: Rig = request.getfixturevalue(board)
-    setups = tuple(
-        ServoSetup(f"servo{pin}", pin, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=0)
-        for pin in range(2, 18)
-    )
-
-    async def drive() -> None:
-        link = await rig.homed_link(setups=setups)
-        slews = [
-            servo_slew(one.name, 1500, 600 + 100 * number, 100_000, 50_000)
-            for number, one in enumerate(setups)
-        ]
-        turns = tuple(TimedTurn(0, number) for number in range(16))
-        await link.run(Schedule(tuple(slews), turns, slews[0].duration_us))
-        for number, one in enumerate(setups):
-            assert rig.pins.pulses(one.pin)[-1][1] == 2 * (600 + 100 * number)
-        await link.power_down(["servo17"])
-        homed = (await link.status()).homed
-        assert homed == (1 << 15) - 1
-
-    rig.loop.run_until_complete(drive())
-
-
 async def test_actuators_without_room_at_the_board_are_named(linux_rig):
     setups = tuple(
         ServoSetup(f"servo{pin}", pin, minimum_us=500, maximum_us=2500, start_us=1500)
@@ -398,31 +362,6 @@ async def test_a_bad_line_costs_time_but_no_turn(pusher_link, rig, damage):
         await pusher_link.home()
         assert pusher_link.ledger.position("turner") == 0
         assert 36 <= rig.pins.turner_steps <= 40
-
-
-async def test_a_dead_host_leaves_the_robot_at_rest(pusher_link, rig):
-    """Nothing more is heard of the host: hold, then the safe state, latched."""
-    run = await running(pusher_link, LONG_PLAN)
-    rig.port.outwards.damage = silence
-    with pytest.raises(RobotError) as caught:
-        await run
-    assert caught.value.code in ("link-lost", "host-lost")
-    made = rig.pins.moves()
-    assert all(abs(move) == 200 for move in made)
-    rig.port.outwards.damage = nothing
-    await pusher_link.open()
-    await pusher_link.configure()
-    assert rig.pins.moves() == made
-
-
-async def test_an_emergency_stop_gets_through_a_bad_line(pusher_link, rig):
-    run = await running(pusher_link, LONG_PLAN)
-    rig.port.outwards.damage = DAMAGES["flip"](0.05)
-    rig.port.write(bytes(3000))
-    await pusher_link.emergency_stop()
-    with pytest.raises(RobotError) as caught:
-        await run
-    assert caught.value.code == "emergency-stop"
 
 
 async def test_a_pulled_cable_is_noticed_and_found_again(pusher_link, rig):

@@ -10,8 +10,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from robot.link.protocol import MAX_PAYLOAD, WINDOW, Home, Message, Turns
 from robot.link.wire import (
     EMERGENCY_STOP,
-    LONGEST_RESEND_S,
-    RESEND_AFTER_S,
     CobsReader,
     SendWindow,
     WireFrame,
@@ -162,22 +160,6 @@ def test_no_more_than_the_window_is_under_way_and_sequence_numbers_wrap():
         window.acknowledge(sent[-1][0], 0.0)
     assert seen == [(number % 256, Home(number % 256)) for number in range(1000)]
     assert window.idle and window.resent == 0
-
-
-def test_patience_doubles_up_to_its_limit():
-    window = SendWindow()
-    window.put(Home(1))
-    assert window.pump(5.0) == [(0, Home(1))]
-    now = 5.0
-    for pause in (RESEND_AFTER_S, 2 * RESEND_AFTER_S, LONGEST_RESEND_S, LONGEST_RESEND_S):
-        assert window.pump(now + 0.99 * pause) == []
-        now += 1.001 * pause
-        assert window.pump(now) == [(0, Home(1))]
-    assert (window.sent, window.resent) == (1, 4)
-    window.acknowledge(0, now)
-    window.put(Home(2))
-    assert window.pump(now) == [(1, Home(2))]
-    assert window.pump(now + 1.001 * RESEND_AFTER_S) == [(1, Home(2))]
 
 
 def test_turns_wait_until_the_queue_has_room_for_all_of_them():
