@@ -14,7 +14,6 @@ from robot.machine.tmc2209 import driver_setup
 from robot.mechanism.registry import MoveActuator
 from robot.panel.panel import Input, Output, PanelPins
 from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
-from robot.settings.drivers import current_ma, current_scale
 from robot.settings.profile import PanelSettings
 from robot.settings.stepper import Stepper
 from solver.errors import InvalidRequest
@@ -22,13 +21,6 @@ from solver.errors import InvalidRequest
 
 def setups_of(profile):
     return {setup.name: setup for setup in actuator_setups(profile)}
-
-
-def one_of(name, actuator, **changes):
-    """What the board is told of a stepper some of whose settings are others."""
-    document = load_profile(name).model_dump(mode="json")
-    document["actuators"][actuator] |= changes
-    return setups_of(RobotProfile.model_validate(document))[actuator]
 
 
 @pytest.mark.parametrize(
@@ -79,22 +71,6 @@ def test_what_holds_the_cube_is_homed_first():
     assert set(homing_order(load_profile("four-arm"))) == set(load_profile("four-arm").actuators)
 
 
-@pytest.mark.parametrize(
-    ("changes", "low", "high"),
-    [
-        ({}, 0, 6000),
-        ({"overshoot_steps": 7}, -7, 6007),
-        ({"backlash_steps": 5}, -5, 6000),
-        ({"overshoot_steps": 7, "backlash_steps": 5}, -12, 6007),
-    ],
-)
-def test_room_is_left_for_overshoot_and_play(changes, low, high):
-    places = {"down": 0, "row-1": 2000, "row-2": 4000, "row-3": 6000}
-    found = one_of("crane", "elevator", positions_steps=places, **changes)
-    assert (found.minimum_steps, found.maximum_steps) == (low, high)
-    assert found.backlash_steps == changes.get("backlash_steps", 0)
-
-
 PINS = ("start_button", "led", "buzzer", "estop", "left_pad", "right_pad")
 PANEL = {f"{name}_gpio": number for number, name in enumerate(PINS, 1)}
 
@@ -141,21 +117,6 @@ def test_the_current_is_what_the_data_sheet_makes_of_the_scale(milliamperes):
     flows = 1000 * (scale + 1) / 32 * volts / 0.13 / 2**0.5
     assert milliamperes - 1000 * volts / 32 / 0.13 / 2**0.5 <= flows <= milliamperes + 1
     assert is_fine == (milliamperes <= 979)
-
-
-def test_a_motor_at_rest_gets_half_unless_told():
-    half = registers({})[IHOLD_IRUN] & 31
-    assert half == current_scale(450, True, 0.11)
-    assert registers({"hold_ma": 100})[IHOLD_IRUN] & 31 < half
-    assert current_ma(half, True, 0.11) <= 450
-
-
-@pytest.mark.parametrize(("microsteps", "code"), [(1, 8), (8, 5), (16, 4), (256, 0)])
-def test_microsteps_and_mode(microsteps, code):
-    found = registers({"microsteps": microsteps, "mode": "spreadcycle"})
-    assert found[CHOPCONF] >> 24 & 15 == code
-    assert found[GCONF] & 1 << 2
-    assert not registers({})[GCONF] & 1 << 2
 
 
 def test_stallguard_is_on_for_a_motor_that_homes_by_it():

@@ -1,34 +1,21 @@
 """How far an actuator may go before somebody has seen it go there."""
 
-import json
-
 import pytest
 
-from robot.calibration.store import CalibrationStore
 from robot.machine.confirmed_range import (
-    LARGEST_STEP_US,
     ConfirmedRange,
     NotConfirmed,
     confirmable,
-    direction_key,
     first_pulse,
-    largest_step,
 )
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
-from robot.settings import load_profile, parse_profile, profile_path
+from robot.settings import load_profile
 
 CUBOTINO = load_profile("cubotino-uno")
 HOLDER = CUBOTINO.actuators["holder"]
 LIMITS = (900, 2100)
 POSITIONS = "actuators.holder.positions_us"
-TO_AND_FRO = parse_profile(
-    profile_path("four-arm")
-    .read_text()
-    .replace(
-        "steps_per_turn: 1600", "steps_per_turn: 1600\n    positions_steps: {in: 0, out: 320}", 1
-    )
-)
 
 
 def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked():
@@ -61,17 +48,6 @@ def test_beyond_the_confirmed_range_only_one_step_is_allowed(target, next_one):
         return
     with pytest.raises(NotConfirmed, match=rf"{target} us is too far beyond.*: {next_one} next"):
         contact.require_step("holder", HOLDER, 1500, target)
-
-
-def test_the_largest_step_of_each_actuator():
-    assert largest_step(HOLDER) == LARGEST_STEP_US
-    assert largest_step(TO_AND_FRO.actuators["right"]) == 10
-    table = load_profile("mindcuber").actuators["table"]
-    assert largest_step(table) is None
-    contact = ConfirmedRange({direction_key("table"): False, direction_key("right"): False})
-    contact.require_step("table", table, 0, 100_000)
-    with pytest.raises(NotConfirmed, match="11 steps is too far"):
-        contact.require_step("right", TO_AND_FRO.actuators["right"], 0, 11)
 
 
 @pytest.mark.parametrize("pulse", [900, 1444, 2100, None, 899, 2101])
@@ -111,22 +87,6 @@ def test_who_is_vouched_for_may_go_anywhere_meanwhile():
         contact.require_step("holder", HOLDER, 1500, 2100)
 
 
-@pytest.mark.parametrize("is_confirmed", [True, False])
-def test_a_motor_moves_once_its_direction_is_known(is_confirmed):
-    table = load_profile("mindcuber").actuators["table"]
-    contact = ConfirmedRange({direction_key("table"): True} if is_confirmed else {})
-    for asked in (
-        lambda: contact.require_first("table", table, 0),
-        lambda: contact.require_step("table", table, 0, 10),
-        lambda: contact.require_direction("table"),
-    ):
-        if is_confirmed:
-            asked()
-        else:
-            with pytest.raises(NotConfirmed, match="nobody has confirmed which way table turns"):
-                asked()
-
-
 def test_a_simulated_robot_needs_nothing_confirmed_until_it_is_calibrated():
     contact = ConfirmedRange({}, simulated=True)
     contact.require_all(CUBOTINO)
@@ -151,28 +111,3 @@ def test_a_schedule_stays_within_what_is_confirmed(far, may):
     schedule = Schedule((overshooting,), (TimedTurn(0, 0),), overshooting.duration_us)
     with pytest.raises(NotConfirmed, match=r"1500\.\.2030 us"):
         contact.require_schedule(CUBOTINO, schedule)
-
-
-@pytest.mark.parametrize(
-    ("document", "is_confirmed"),
-    [
-        # It has what differs from the profile: the robot was driven by the rest as it is.
-        ({"format": 1, "values": {"policy.search_s": 2.5, f"{POSITIONS}.home": 1510}}, True),
-        ({"format": 1}, False),
-        ({"format": 2, "values": {"policy.search_s": 2}}, False),
-    ],
-)
-def test_a_calibration_of_an_older_version_counts_as_confirmed(document, is_confirmed, tmp_path):
-    document = {"robot": "cubotino-uno"} | document
-    (tmp_path / "calibration.json").write_text(json.dumps(document))
-    store = CalibrationStore(tmp_path)
-    found = store.load(CUBOTINO)
-    if not is_confirmed:
-        with pytest.raises(NotConfirmed):
-            ConfirmedRange(found.confirmed).require_all(CUBOTINO)
-        return
-    ConfirmedRange(found.confirmed).require_all(CUBOTINO)
-    store.save(found.changed({"policy.search_s": 3.0}))
-    ConfirmedRange(store.load(CUBOTINO).confirmed).require_all(CUBOTINO)
-    store.restore(CUBOTINO)
-    ConfirmedRange(store.load(CUBOTINO).confirmed).require_all(CUBOTINO)

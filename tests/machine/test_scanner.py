@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from robot.machine import scanner as scanning
-from robot.machine.scanner import SITES, FaceImage, Scanner, as_jpeg, from_jpeg
+from robot.machine.scanner import SITES, FaceImage, Scanner
 from robot.machine.solve_planner import SolvePlanner
 from robot.machine.stillness import alike, cells, still_frame
 from robot.planner import FaceView, build_mechanism
@@ -25,7 +25,6 @@ from vision.frame import Frame, Image
 from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView, ViewTrouble
 from vision.measure.sticker_colours import FaceColours
-from vision.measure.stickers import measure_face
 
 PROFILE = load_profile("cubotino-uno")
 CAMERA = PROFILE.cameras[0]
@@ -112,19 +111,6 @@ def decoded(png: bytes) -> np.ndarray:
     return np.asarray(cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR))
 
 
-def test_a_grid_is_turned_with_its_face():
-    camera = PaintedCamera(Cube.random(np.random.default_rng(6)).facelets())
-    scanner = scanner_of(camera)
-    turns = set()
-    for view in views():
-        camera.shown = view
-        (image,) = scanner.take([view])
-        direct = measure_face(image.frame, image.grid.quads)
-        assert np.allclose(direct.linear_rgb, image.colours.linear_rgb, atol=0.02)
-        turns.add(tuple(image.grid.corners[0].round().tolist()))
-    assert len(turns) > 1, "faces are seen turned in several ways"
-
-
 class CornerCamera(SceneCamera):
     """A camera at a corner of the cube; its picture is only there once the others expose, too."""
 
@@ -178,37 +164,6 @@ def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch):
     with pytest.raises(ScanError, match="a hand") as seen:
         scanner_of(PaintedCamera("")).check_view([looked("U"), looked("F")])
     assert (seen.value.code, seen.value.look_again) == ("face-covered", ("F",))
-
-
-def shows(image: Image) -> Scanner:
-    """A scanner whose camera always shows one picture."""
-    return Scanner(PROFILE, {CAMERA.name: SceneCamera(lambda *_: image, CAMERA.name)})
-
-
-@pytest.mark.parametrize(
-    ("size", "shown"),
-    [
-        ((1920, 1080), (360, 640, 3)),
-        ((320, 300), (300, 320, 3)),
-    ],
-)
-def test_who_watches_gets_pictures_no_wider_than_needed(size, shown):
-    image = np.random.default_rng(3).integers(0, 255, (*size[::-1], 3), dtype=np.uint8)
-    scanner = shows(image)
-    preview = scanner.preview(CAMERA.name)
-    assert from_jpeg(preview).shape == shown
-    assert from_jpeg(scanner.picture(None)).shape == (size[1], size[0], 3)
-    assert len(preview) < len(scanner.picture(None))
-
-
-def test_a_picture_is_sent_in_its_own_colours():
-    image = np.zeros((16, 16, 3), np.uint8)
-    image[:] = (250, 20, 10)
-    sent = from_jpeg(as_jpeg(Frame(image, "top", 0)))
-    assert np.abs(sent.astype(int) - image).max() < 6
-    for odd in (b"", b"no jpeg"):
-        with pytest.raises(ValueError, match="sent no JPEG"):
-            from_jpeg(odd)
 
 
 FRAME_US, LIMIT_US = 33_000, 150_000
