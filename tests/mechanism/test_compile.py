@@ -126,18 +126,6 @@ def test_turns_of_four_arms_cost_the_shortest_path(name):
         assert cost_of(model, composites) == fastest_us(mechanism, mechanism.start, composites)
 
 
-@pytest.mark.parametrize("name", [name for name in ROBOTS if "2x2x2" not in name])
-def test_the_model_has_the_form_the_search_expects(name):
-    model = cost_model(built(name), built(name).start)
-    size = model.turns.states
-    assert model.first.shape == (45, size) and model.first.dtype == np.uint32
-    assert model.turns.next.shape == (3, 45, size, size) and model.turns.final.shape == (3, size)
-    for axis in range(3):
-        assert (model.turns.next[axis, 15 * axis : 15 * axis + 15] == IMPOSSIBLE).all()
-        others = np.delete(model.turns.next[axis], np.s_[15 * axis : 15 * axis + 15], axis=0)
-        assert (others[:, 0].min(axis=-1) < IMPOSSIBLE).all()
-
-
 # ---- paths without turns ------------------------------------------------------------------------
 
 
