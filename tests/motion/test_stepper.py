@@ -13,7 +13,6 @@ from robot.motion.schedule import StepSegment
 from robot.motion.stepper import (
     StepperLimits,
     compress,
-    ramp_between,
     round_to_ticks,
     run_ticks,
     step_times,
@@ -133,19 +132,3 @@ def test_play_is_taken_up_so_that_every_motion_ends_forwards(steps, overshoot, b
         else:
             found.append(count)
     assert found == parts and profile.end == steps
-
-
-@pytest.mark.parametrize("gain", [10.0, 99.0, 100.0, 101.0, 3000.0])
-def test_a_ramp_uses_all_of_its_jerk_and_acceleration(gain):
-    """With 10,000 steps/s^3 and 1,000 steps/s^2: up to 100 steps/s no acceleration is reached, and
-    beyond them it stays for the rest of the gain. Shorter it cannot be."""
-    limits = StepperLimits(start_speed=50, max_speed=9000, acceleration=1000, jerk=10_000)
-    ramp = ramp_between(50.0, 50.0 + gain, limits)
-    rise_s = min(0.1, (gain / 10_000) ** 0.5)
-    assert ramp.rise_s == pytest.approx(rise_s)
-    assert ramp.duration_s == pytest.approx(2 * rise_s + max(0.0, gain / 1000 - rise_s))
-    peak = gain / (ramp.duration_s - ramp.rise_s)
-    assert peak <= 1000 * (1 + 1e-9) and peak / ramp.rise_s == pytest.approx(10_000)
-    assert ramp_between(50.0, 50.0, limits).duration_s == 0.0
-    square = ramp_between(50.0, 50.0 + gain, StepperLimits(50, 9000, 1000))
-    assert (square.rise_s, square.duration_s) == (0.0, pytest.approx(gain / 1000))
