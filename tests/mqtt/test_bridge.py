@@ -25,7 +25,6 @@ from robot.mqtt.main import main
 from robot.mqtt.topics import Topics
 from robot.simulate.processes import running
 from robot.text.outcomes import Outcome
-from solver.errors import InvalidRequest
 from tests.rig.page_server import FakePageDaemon
 
 MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
@@ -270,11 +269,6 @@ def test_a_wrong_setting_is_named(settings, said, caplog):
     with pytest.raises(SystemExit) as ended:
         main(["--socket", "/nowhere"], settings)
     assert ended.value.code == 2 and said in caplog.text
-
-
-def test_names_that_would_be_other_topics_are_refused():
-    with pytest.raises(InvalidRequest):
-        Topics("a/b")
 
 
 @pytest.mark.long
