@@ -122,12 +122,6 @@ def test_a_stop_circuit_stops_when_it_opens_and_not_for_a_spike(active):
     assert bench.told == [("estop", True), ("estop", False)]
 
 
-def test_a_broken_stop_wire_at_the_start_stops():
-    bench = opened(PanelPins(estop=STOP))
-    bench.wait(30)
-    assert bench.told == [("estop", True)]
-
-
 @pytest.mark.parametrize("state", sorted(LIGHTS))
 def test_the_light_follows_its_pattern(bench, state):
     bench.panel.show(state)
@@ -156,11 +150,6 @@ def test_outputs_are_written_only_when_they_change_and_a_sound_ends(bench):
     bench.wait(SOUNDS["solved"].length_ms)
     assert bench.module.outputs[BUZZER] == 0
     assert bench.module.written.count((LED, 1)) == 1
-
-
-def test_every_pattern_is_told_apart():
-    shapes = {tuple(pattern.level(ms) for ms in range(0, 6000, 10)) for pattern in LIGHTS.values()}
-    assert len(shapes) >= len(LIGHTS) - 1  # scanning and checking are both "looking"
 
 
 def test_an_edge_wakes_the_panel(monkeypatch):
@@ -240,23 +229,6 @@ def test_whatever_the_library_raises_is_a_fault_in_its_words_and_pins_are_given_
     assert root_sentence(error) in told
     use()
     assert module.given_back()
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        ("add_event_detect", "Failed to add edge detection"),
-        ("setup", "Cannot determine SOC peripheral base address"),
-        ("setup", "No access to /dev/mem.  Try running as root!"),
-    ],
-)
-def test_the_old_library_is_to_be_replaced(call, text):
-    module = FakeModule()
-    del module.lgpio
-    module.fail(call, RuntimeError(text))
-    with pytest.raises(PanelError, match=re.escape(install_command())) as fault:
-        Bench(PanelPins(Input(BUTTON)), module).panel.open()
-    assert "gpioinfo" not in str(fault.value)
 
 
 @pytest.mark.parametrize(
