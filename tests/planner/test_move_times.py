@@ -107,13 +107,3 @@ def test_moves_of_a_2x2x2_are_timed_one_by_one():
     # Its turns are named by three faces; no table has the others.
     planner = SolvePlanner(plan.mechanism.profile, plan.mechanism)
     assert planner.greedy_us([replace(plan, moves=("D",))]) is None
-
-
-def test_a_plan_in_two_parts_is_one_list_of_moves():
-    profile = load_profile("six-motor")
-    mechanism = build_mechanism(profile)
-    planner = SolvePlanner(profile, mechanism)
-    head = plan_composites(mechanism, mechanism.start, [composite_index(0, 1, 0)])
-    tail = plan_composites(mechanism, head.end, [composite_index(0, 1, 0)])
-    half = plan_composites(mechanism, mechanism.start, [composite_index(0, 2, 0)])
-    assert planner.greedy_us([head, tail]) == planner.greedy_us([half]) == half.duration_us

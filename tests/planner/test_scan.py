@@ -1,15 +1,11 @@
 """Scan tours: what the cameras are shown, and arms and jaws that open no further than they must."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
 from robot.mechanism.clearance import (
     clear_place,
-    look_place,
     with_clear_place,
-    with_look_place,
 )
 from robot.mechanism.durations import Rotary, near_ends_us, travel_profile
 from robot.planner import build_mechanism, plan_scan, plan_solve, scan
@@ -46,12 +42,6 @@ def test_the_tour_is_as_short_as_it_can_be(mechanism):
     assert plan_scan(mechanism).duration_us == lid_us + 700_000 + 6 * 200_000
 
 
-def test_single_faces_can_be_looked_at_again(mechanism):
-    again = plan_scan(mechanism, faces="L")
-    assert [look.face for step in again.steps for look in step.looks] == ["L"]
-    assert plan_scan(mechanism, faces="").steps == ()
-
-
 @pytest.mark.parametrize("name", ["cubotino-uno", "two-arm"])
 def test_a_tour_may_be_left_after_any_look(name):
     mechanism = build_mechanism(load_profile(name))
@@ -73,44 +63,6 @@ def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, mon
     monkeypatch.setattr(scan, "MAX_BITS", 5)
     with pytest.raises(PlanningError, match="cubotino-uno: the grippers hide the cube in too many"):
         plan_scan(mechanism)
-
-
-@pytest.mark.long
-def test_faces_behind_jaws_are_completed_by_a_second_look():
-    # So many angles that the grippers are not let go for looking: edges hide behind jaws.
-    text = (
-        profile_path("four-arm")
-        .read_text()
-        .replace("jaw: right-jaw", "symmetry: 1, jaw: right-jaw")
-    )
-    text = text.replace("jaw: left-jaw", "symmetry: 1, jaw: left-jaw")
-    mechanism = build_mechanism(parse_profile(text.replace("covers: middle", "covers: row")))
-    shown = set()
-    for step in plan_scan(mechanism).steps:
-        for look in step.looks:
-            shown |= look.shown_facelets(3)
-    assert shown == set(range(54))
-
-
-def test_a_lid_goes_back_only_as_far_as_it_must():
-    """Of the whole way, 500 ms, 0.702 where the robot only looks, and 0.86 before the table turns.
-
-    So the table turns but once, and the lid makes a way more.
-    """
-    tour = plan_scan(build_mechanism(load_profile("cubotino-uno")))
-    motions = [m for step in tour.steps for _, m in step.plan.motions if m.actuator == "lid"]
-    looking = [("flip", "on the way to open"), ("on the way to open", "flip")]
-    assert [(m.start, m.end) for m in motions] == [
-        ("open", "flip"),
-        *looking * 2,
-        *[("flip", "nearly open"), ("nearly open", "flip")],
-        *looking * 2,
-        looking[0],
-    ]
-    shares = {"on the way to open": (1250 - 1050) / 285, "nearly open": (1295 - 1050) / 285}
-    for motion in motions[1:]:
-        (share,) = (shares[end] for end in (motion.start, motion.end) if end in shares)
-        assert motion.duration_us == round(500_000 * share)
 
 
 @pytest.mark.parametrize(
@@ -138,28 +90,6 @@ def test_jaws_still_move_while_the_cube_is_nearly_square(name, degrees, both_end
     assert key in text
     slower = plan_scan(build_mechanism(parse_profile(text.replace(key, ""))))
     assert plan_scan(mechanism).duration_us < slower.duration_us
-
-
-def test_ways_are_divided_where_the_new_place_is():
-    profile = with_clear_place(load_profile("mindcuber"), "arm", "pull", "rest", 0.86)
-    arm = profile.actuators["arm"]
-    name = clear_place("rest")
-    assert arm.positions_us[name] == 1140
-    ways = [arm.transition_us("pull", name), arm.transition_us(name, "rest")]
-    assert ways == [(688_000, 0), (pytest.approx(98_000), 50_000)]
-    assert arm.transition_us("hold", name) == (350_000 * 360 // 500, 0)
-    assert profile.cameras[0].views[0].when["arm"] == ("rest", name)
-    assert all(one != two for row in arm.travel for one, two in pairwise(row.between))
-
-
-def test_a_place_to_look_from_is_reached_from_one_side_alone():
-    """From the other the cube is seen already."""
-    profile = with_look_place(load_profile("mindcuber"), "arm", "pull", "rest", 0.7)
-    arm = profile.actuators["arm"]
-    name = look_place("rest")
-    assert None not in (arm.transition_us("pull", name), arm.transition_us(name, "pull"))
-    assert arm.transition_us(name, "rest") is not None
-    assert arm.transition_us("rest", name) is None
 
 
 @pytest.mark.parametrize("speed", [1 - SPEED, 1 + SPEED])

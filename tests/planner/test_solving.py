@@ -18,7 +18,7 @@ from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism, State, Transition
 from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve, split_at
 from robot.planner.approach import fastest_path_to, plan_approach
-from robot.planner.plan import make_plan, schedule_of
+from robot.planner.plan import schedule_of
 from robot.settings import RobotProfile, list_profiles, load_profile, parse_profile, profile_path
 from robot.twin.cube import CubeBody, scrambled
 from solver.cost import composite_index
@@ -118,12 +118,6 @@ def test_any_turns_are_performed_as_asked(robot, turns):
     solved = Cube.solved() if size == 3 else PocketCube.solved()
     turned = solved.apply(" ".join(plan.moves))
     assert replay(plan, turned.inverse.facelets(), size).is_solved
-
-
-def test_transitions_that_do_not_fit_are_refused(mechanism):
-    plan = plan_composites(mechanism, mechanism.start, [composite_index(0, 0, 1)])
-    with pytest.raises(ValueError, match="cannot follow"):
-        make_plan(mechanism, mechanism.start, plan.transitions[1:])
 
 
 def test_six_turns_that_phase_2_has_no_part_in_are_found():
@@ -228,17 +222,6 @@ def test_a_plan_ends_when_its_slowest_motor_rests():
     assert quick_us < duration_us(left) < slow_us
 
 
-def test_the_same_motor_never_moves_twice_at_once():
-    mechanism = build_mechanism(overlapping(20))
-    turns = [composite_index(*turn) for turn in ((0, 1, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0))]
-    schedule = plan_composites(mechanism, mechanism.start, turns).schedule()
-    busy = {}
-    for turn in schedule.turns:
-        motion = schedule.profiles[turn.profile]
-        assert turn.start_us >= busy.get(motion.actuator, 0)
-        busy[motion.actuator] = turn.start_us + motion.duration_us
-
-
 def test_a_quick_motor_waits_for_a_slow_one():
     """R would be half way round while U still has to turn through its last degrees."""
     document = overlapping(40).model_dump(mode="json")
@@ -267,15 +250,6 @@ def test_motors_that_all_differ_end_in_few_ways():
     assert len(mechanism.configurations) < 50
     body = scrambled(3, 2)
     plan = plan_solve(Cube.from_facelets(body.facelets()), mechanism, time_limit=0.1)
-    pins = PinDriver(profile, body)
-    pins.play(plan.schedule())
-    assert pins.robot.solved and pins.robot.violations == []
-
-
-def test_the_simulated_robot_bears_a_small_overlap():
-    profile = overlapping(6)
-    body = scrambled(3, 2)
-    plan = plan_solve(Cube.from_facelets(body.facelets()), build_mechanism(profile), time_limit=0.3)
     pins = PinDriver(profile, body)
     pins.play(plan.schedule())
     assert pins.robot.solved and pins.robot.violations == []
