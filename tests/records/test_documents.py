@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import socketserver
@@ -20,16 +19,14 @@ from robot.calibration.store import CalibrationStore
 from robot.calibration.versions import CubeSizes
 from robot.cli.main import run
 from robot.daemon.service import hold_lock
-from robot.records.documents import MOST_PROBLEMS, Nothing, check_document, read_document
+from robot.records.documents import read_document
 from robot.records.runs import RunStore
 from robot.settings import load_profile
 from robot.web.access import load_token
 from robot.web.announcement import FILE_NAME as PAGE
 from robot.web.announcement import find_page
-from solver.errors import CubistError, one_line
-from solver.files import BadFile
+from solver.errors import CubistError
 
-ROOT = Path(__file__).resolve().parents[2]
 CUBOTINO = load_profile("cubotino")
 DEEP = b"[" * 16_000
 OBJECTS_DEEP = b'{"urls":' * 3_000
@@ -73,28 +70,6 @@ def test_a_damaged_document_is_named(reader, data, tmp_path):
         read(tmp_path)
     assert len(str(raised.value)) < 1_000
     assert "pydantic" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"urls": []},
-        {"urls": ["http://robot:8421/#\x1b]0;title\x07"]},
-        {"process": 1e300},
-        {"local": None},
-    ],
-)
-def test_the_command_names_what_is_wrong_with_the_file_of_the_page(
-    change, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
-    right = {"urls": ["http://robot:8421/#token"], "process": os.getpid(), "local": False}
-    for document, code in ((right, 0), (right | change, 3)):
-        (tmp_path / PAGE).write_text(json.dumps(document))
-        assert run(["web"]) == code
-    out, err = capsys.readouterr()
-    assert PAGE in err and "internal error" not in err
-    assert "\x1b]" not in out + err
 
 
 @pytest.fixture
@@ -168,45 +143,6 @@ def test_a_record_that_somebody_edited_is_refused_with_the_reason(
     assert "internal error" not in error and "pydantic" not in error
 
 
-def test_of_many_problems_some_are_named_and_the_others_counted():
-    document = dict.fromkeys(f"key{number}" for number in range(MOST_PROBLEMS + 4))
-    with pytest.raises(BadFile) as raised:
-        check_document(document, Nothing, "it")
-    assert str(raised.value).count("key") == MOST_PROBLEMS
-    assert str(raised.value).endswith("; and 4 more")
-
-
-READING = {"loads", "load", "read_text", "read_bytes", "model_validate_json"}
-ELSEWHERE = {
-    "solver/files.py": "the reader itself",
-    "robot/records/documents.py": "the reader itself",
-    "robot/text/languages/__init__.py": "a file of the package, in TOML",
-    "robot/web/app.py": "files of the package",
-    "robot/computer/memory.py": "what the kernel says of this process",
-    "robot/text/faults.py": "our own table, beside the code",
-    "robot/cubist_robot/__init__.py": "pip's list of files, before any of ours can be imported",
-    "robot/simulate/processes.py": "what a process of our own has logged",
-}
-
-
-def test_documents_are_read_by_the_one_reader():
-    """A bare ``json.loads`` has no limits, and a bare ``read_text`` waits for pipes."""
-    modules = {"json", "tomllib", "pickle", "yaml"}
-    found = set()
-    for room in ("robot", "vision", "solver"):
-        for file in (ROOT / room).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text())):
-                if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-                    continue
-                owner = node.func.value
-                is_parser = node.func.attr in {"loads", "load"}
-                if is_parser and not (isinstance(owner, ast.Name) and owner.id in modules):
-                    continue
-                if node.func.attr in READING:
-                    found.add(str(file.relative_to(ROOT)))
-    assert found <= set(ELSEWHERE)
-
-
 ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b2J\u202e"
 
 
@@ -229,17 +165,3 @@ def test_control_characters_are_taken_out_of_documents_answers_and_errors(
     told.append(capsys.readouterr().err)
     for text in told:
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text), repr(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("  first \n\n\tsecond\x85third", "first second third"),
-        ("a\x1b[2Jb\x00", "a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}"),
-        ("a file's name, \udcff", "a file's name, \N{REPLACEMENT CHARACTER}"),
-        ("ü \N{IDEOGRAPHIC SPACE}立方体", "ü 立方体"),
-    ],
-)
-def test_a_line_of_a_log_is_one_line_that_can_be_written(text, line):
-    assert one_line(text) == line
-    line.encode()

@@ -12,12 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from robot.records.run_record import FaultRecord
-from robot.records.runs import RESERVE_BYTES, RESERVE_NAME, Recovery, RunStore, is_run_number
+from robot.records.runs import Recovery, RunStore, is_run_number
 from robot.records.storage import StorageError
-from robot.text.faults import FAULTS
 from robot.text.outcomes import Outcome
-from solver.errors import CubistError
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 TURN = {"op": "turn", "site": "R", "quarter_turns": 1, "start_us": 0, "duration_us": 1}
@@ -196,42 +193,6 @@ def spoil_disk(monkeypatch: pytest.MonkeyPatch, number: int, spoilt: Path | None
     monkeypatch.setattr(os, "open", fail)
 
 
-def test_nothing_is_lost_where_no_file_can_be_opened_at_a_start(store, monkeypatch):
-    for _ in range(3):
-        finish(store, b"picture")
-    before = contents(store.directory)
-    with monkeypatch.context() as patched:
-        spoil_disk(patched, errno.EMFILE)
-        found = store.recover()
-        assert len(found.unreadable) == 3 and not found.is_certain
-    assert contents(store.directory) == before
-    assert len(store.latest(5).runs) == 3
-
-
-def test_a_job_may_have_been_broken_off_if_the_newest_record_cannot_be_read(store, tmp_path):
-    assert store.recover().is_certain
-    write_record(store, finish(store), outcome="later")
-    assert not store.recover().is_certain
-    finish(store)
-    assert store.recover().is_certain
-    (tmp_path / "file").touch()
-    nowhere = RunStore(tmp_path / "file")
-    assert not nowhere.recover().is_certain and nowhere.prune() == []
-    with pytest.raises(StorageError, match="cannot be read: Not a directory"):
-        nowhere.latest(1)
-    with pytest.raises(StorageError, match="no run record can be kept"):
-        nowhere.begin("solve", "cubotino", NOW)
-
-
-def test_what_only_a_newer_version_knows_stays_in_a_record_that_is_closed(store):
-    run_id = store.begin("solve", "cubotino", NOW).record.id
-    write_record(store, run_id, spectators=3, link={"sent": 1, "colour": "red"})
-    assert store.recover().closed == [run_id]
-    kept = json.loads(store.file(run_id, "run.json")[1])
-    assert (kept["outcome"], kept["spectators"]) == ("interrupted", 3)
-    assert kept["link"] == {"sent": 1, "colour": "red"}
-
-
 def test_old_records_are_removed_down_to_the_limit_but_the_newest_stays(store):
     store.reserve_bytes = 0
     assert store.ids() == [] and store.prune() == [] and store.latest(3).runs == []
@@ -260,57 +221,6 @@ def test_room_is_never_made_by_removing_what_cannot_be_read(store, caplog):
     assert "2 run(s) cannot be read and stay as they are: 5, 1" in caplog.text
 
 
-def test_numbers_go_on_after_the_largest_and_no_other_run_is_touched(store):
-    finish(store)
-    (store.directory / "999999999").mkdir()
-    (store.directory / "999999999" / "note.txt").touch()
-    assert [finish(store) for _ in range(2)] == ["1000000000", "1000000001"]
-    assert len(store.latest(9).runs) == 3
-    (store.directory / ("9" * 18)).mkdir()
-    (store.directory / f"1{'0' * 18}").mkdir()
-    (store.directory / f"1{'0' * 18}" / "note.txt").touch()
-    with pytest.raises(StorageError, match="no run record can be kept"):
-        finish(store)
-    assert (store.directory / f"1{'0' * 18}" / "note.txt").exists()
-
-
-def test_pictures_still_being_written_are_no_trouble(tmp_path, monkeypatch):
-    store = RunStore(tmp_path)
-    for _ in range(2):
-        finish(store, bytes(10_000))
-    (tmp_path / "000002" / ".cubist-scan-F.jpg.7.tmp").write_bytes(b"half a picture")
-    looked_at = os.stat
-
-    def then_renamed(path: Path, **options: bool) -> os.stat_result:
-        found = looked_at(path, **options)
-        if Path(path).suffix == ".tmp":
-            Path(path).rename(tmp_path / "000002" / "scan-F.jpg")
-        return found
-
-    monkeypatch.setattr(os, "stat", then_renamed)
-    store.limit_bytes = 15_000
-    assert store.prune() == ["000001"]
-
-
-@pytest.mark.parametrize("is_long", [False, True])
-def test_the_outcome_is_kept_on_a_disk_that_others_filled(store, disk, is_long):
-    """A record that does not fit into the reserve is shortened."""
-    writer = store.begin("solve", "cubotino", NOW)
-    disk.fill()
-    writer.record.operations = [TURN] * (RESERVE_BYTES // 50 if is_long else 100)
-    with pytest.raises(StorageError):
-        writer.save()
-    writer.record.outcome = Outcome.SOLVED
-    writer.finish()
-    kept = store.load("1")
-    assert kept.outcome == "solved"
-    assert (kept.operations, kept.warnings) == (
-        ([], writer.record.warnings) if is_long else (writer.record.operations, [])
-    )
-    assert ["not kept" in text for text in kept.warnings] == [True] * is_long
-    assert not (store.directory_of("1") / RESERVE_NAME).exists()
-
-
 def test_old_records_make_room_for_a_new_one_which_else_leaves_nothing(store, disk):
     numbers = [finish(store, bytes(300_000)) for _ in range(3)]
     store.reserve_bytes = 300_000
@@ -323,10 +233,3 @@ def test_old_records_make_room_for_a_new_one_which_else_leaves_nothing(store, di
     with pytest.raises(StorageError):
         store.begin("solve", "cubotino", NOW)
     assert store.ids() == kept and numbers[0] not in kept
-
-
-def test_a_fault_in_a_record_has_the_usual_remedy_of_its_code():
-    code, row = next(iter(FAULTS.items()))
-    kept = FaultRecord.of(CubistError("it jams", code=code))
-    assert kept == FaultRecord(code=code, cause="it jams", remedy=row.remedy)
-    assert kept.remedy and FaultRecord.of(StorageError("odd")).remedy == ""

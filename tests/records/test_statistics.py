@@ -101,11 +101,6 @@ def test_a_scramble_of_any_size_leads_to_its_cube():
     assert (row["layers"], row["scramble"]) == ("4", "Rw U2 3Fw'")
 
 
-def test_a_scramble_is_given_only_where_it_leads_to_the_cube():
-    _, data = export_runs("runs.csv", solves([1.0], moves="R L"))
-    assert next(csv.DictReader(io.StringIO(data.decode())))["scramble"] == ""
-
-
 def test_cstimer_reads_the_sessions():
     runs = solves([12.3456, DNF]) + solves([7.0], robot="two-arm")
     _, data = export_runs("cstimer.json", runs)
@@ -119,11 +114,6 @@ def test_cstimer_reads_the_sessions():
     assert [about[key]["name"] for key in ("1", "2")] == ["cubotino 3x3x3", "two-arm 3x3x3"]
     assert {one["opt"]["scrType"] for one in about.values()} == {"333"}
     assert len(document["session2"]) == 1 and document["properties"]["sessionN"] == 2
-
-
-def test_no_attempts_are_an_empty_session():
-    _, data = export_runs("cstimer.json", [])
-    assert json.loads(data)["session1"] == []
 
 
 def test_a_stopwatch_collects_the_stages_of_one_job_from_any_thread():
