@@ -14,7 +14,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Digits, Static
 
-from robot.api.client import DaemonError, RequestError
+from robot.api.client import RequestError
 from robot.api.endpoints import Endpoint
 from robot.calibration.step import STEPS, Measurement, Row, Script, Session, steps_of
 from robot.calibration.steps.positions import Placing, positions
@@ -135,34 +135,6 @@ async def test_leaving_stops_the_robot():
         await pilot.press("ctrl+q")
         assert await asyncio.to_thread(client.may_answer.wait, 30)
     assert app.guide.was_stopped
-
-
-async def test_a_defect_of_a_dialog_ends_the_app():
-    def fail(_: object) -> Dialog:
-        raise KeyError("a defect")
-
-    app = CalibrationApp(FakeCalibrationClient().session, [fail])
-    async with app.run_test(), asyncio.timeout(30):
-        while app.is_running:
-            await asyncio.sleep(0.002)
-
-
-@pytest.mark.parametrize("error", [DaemonError("gone"), KeyError("gone")])
-def test_a_task_s_unexpected_error_ends_the_app(error):
-    client = FakeCalibrationClient()
-    client.failures["/maintenance/home"] = error
-    session = client.session
-    session.keep({one.key: one.value for one in positions(session)})
-    app = CalibrationApp(session, [step_dialog(STEPS["home"])])
-
-    async def press() -> None:
-        async with app.run_test() as pilot:
-            await settle_app(pilot)
-            await press_keys(pilot, ["enter"])
-
-    app.run_async = press
-    with pytest.raises(type(error), match="gone"):
-        app.calibrate()
 
 
 class Finding(Measurement):

@@ -112,17 +112,6 @@ def test_the_picture_of_the_demo_fits_the_terminal(state, size, columns, rows):
     assert_fits(lambda width: demo_picture(progress, width), columns, rows)
 
 
-@pytest.mark.parametrize("size", range(2, 8))
-@pytest.mark.parametrize("columns", [40, 60, 80, 200])
-def test_the_cube_of_the_demo_is_whole_on_any_terminal_that_it_fits(size, columns):
-    progress = progress_of(RobotState.TURNING, size)
-    net = 4 * size * (3 if size <= 3 else 2) + 3
-    if net + 6 <= columns:
-        lines = lines_of(lambda width: demo_picture(progress, width), columns)
-        assert sum(line.count(STICKER) for line in lines) == 6 * size * size
-        assert_cube_is_whole(lines)
-
-
 @terminals
 def test_the_verdict_of_the_demo(columns, rows):
     recoveries = ["looked again at F: the colours leave more than one possible cube"]
