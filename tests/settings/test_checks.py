@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from robot.machine.board_configuration import actuator_setups
-from robot.planner import build_mechanism
 from robot.settings import BadProfile, Servo, load_profile, parse_profile, profile_path
 from robot.settings.board_table import FRAME_US, MAX_STEPS_PER_S
 from tests.rig.profiles import changed, findings
@@ -213,17 +211,6 @@ def test_what_several_boards_cannot_do(changes, key, text):
     assert any(at == key and text in told for at, told in found), found
 
 
-def test_several_boards_can_be_planned_for_and_driven():
-    profile = changed(UNO, TWO_BOARDS)
-    assert build_mechanism(profile).configurations
-    assert profile.is_drivable
-    assert [setup.name for setup in actuator_setups(profile)] == list(profile.actuators)
-    boards = {name: profile.board_name_of(name) for name in profile.actuators}
-    assert boards == {"holder": "first", "lid": "second"}
-    ports = {name: board.port for name, board in profile.every_board.items()}
-    assert ports == {"first": "/dev/ttyUSB0", "second": "/dev/ttyUSB1"}
-
-
 def test_an_unknown_board_is_named_with_its_line():
     wrong = profile_path(UNO).read_text().replace("  lid:\n", "  lid:\n    board: secnd\n", 1)
     with pytest.raises(BadProfile) as told:
@@ -269,26 +256,6 @@ def test_travels_take_a_frame_longer_where_the_board_repeats_pulses(held):
                 alone = servo.transition_us(start, end, held)
                 assert times is not None and alone is not None
                 assert sum(times) == sum(alone) + FRAME_US
-
-
-def test_ways_in_one_direction_each_are_two():
-    rows = [
-        {"between": ["open", "close"], "ms": 300, "one_way": True},
-        {"between": ["close", "open"], "ms": 200, "one_way": True},
-        {"between": ["open", "flip"], "ms": 500},
-        {"between": ["close", "flip"], "ms": 600},
-    ]
-    assert findings(UNO, {f"{LID}.travel": rows}) == []
-    lid = changed(UNO, {f"{LID}.travel": rows}).actuators["lid"]
-    times = [lid.transition_us(*way) for way in (("open", "close"), ("close", "open"))]
-    assert [way and way[0] for way in times] == [300_000, 200_000]
-
-
-def test_a_servo_without_rows_goes_by_its_speed():
-    changes = {f"{LID}.travel": [], f"{LID}.speed_us_per_s": 1000.0}
-    lid = changed(UNO, changes).actuators["lid"]
-    assert lid.transition_us("open", "close") == (165_000, 200_000)
-    assert lid.transition_us("close", "open") == (165_000, 0)
 
 
 @pytest.mark.parametrize(

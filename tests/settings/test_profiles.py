@@ -7,7 +7,6 @@ import pytest
 from robot.settings import (
     BadProfile,
     Complaint,
-    list_profiles,
     load_profile,
     parse_profile,
     profile_path,
@@ -28,11 +27,6 @@ def complaints(robot: str, old: str, new: str) -> tuple[tuple[Complaint, ...], l
     with pytest.raises(BadProfile) as caught:
         parse_profile(changed, "mine.yaml")
     return caught.value.complaints, changed.splitlines()
-
-
-@pytest.mark.parametrize("name", [*list_profiles(), *list_profiles(reference=True)])
-def test_shipped_profiles_load(name):
-    assert load_profile(name).name == name.replace("/", "-")
 
 
 WRONG = [
