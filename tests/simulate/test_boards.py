@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,13 +20,10 @@ from robot.settings.board_table import FIRST_MAESTRO
 from robot.settings.checks import check_profile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import (
-    fastest,
     own_simulation,
-    require_pace,
     simulation_of,
     wire_to_board,
 )
-from robot.simulate.processes import SimulationError
 from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
 from robot.twin.pulses import Maestro, PwmChips
@@ -54,27 +50,6 @@ def test_a_robot_runs_on_its_own_board(robot, kind):
     profile = load_profile(robot)
     assert own_simulation(profile) == kind
     assert wire_to_board(kind, profile) is profile
-
-
-def test_several_boards_are_simulated_by_what_shares_their_time():
-    several, alone = load_profile("soltvvo"), load_profile("cubotino-uno")
-    with pytest.raises(
-        SimulationError, match=r"which linux cannot simulate; choose from avr, host, rp2040$"
-    ):
-        wire_to_board("linux", several)
-    assert wire_to_board("host", several) is several
-    assert (fastest(several), fastest(alone)) == (2.0, math.inf)
-    require_pace(several, 2.0)
-    require_pace(alone, 1000.0)
-    with pytest.raises(SimulationError, match="--speed 2 at most"):
-        require_pace(several, 2.1)
-    beyond = load_profile("four-arm")
-    with pytest.raises(SimulationError, match=r"four-arm cannot be driven by linux: actuators\.\w"):
-        wire_to_board("linux", beyond)
-    with pytest.raises(SimulationError, match=r"six-motor cannot be driven by rp2040: actuators"):
-        wire_to_board("rp2040", load_profile("six-motor"))
-    pico = load_profile("six-motor-pico")
-    assert wire_to_board("rp2040", pico) is pico
 
 
 def test_each_of_several_boards_runs_as_what_it_is():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import pty
 import signal
@@ -11,7 +10,6 @@ import sys
 import tty
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -72,37 +70,6 @@ async def test_a_death_is_told_even_if_its_effect_is_noticed_first(tmp_path, err
             await unless_ended(talking(child), [child])
 
 
-class Standing:
-    """In place of a process: it ends when told to."""
-
-    def __init__(self) -> None:
-        self.gone = asyncio.Event()
-
-    async def wait_for_end(self) -> SimulationError:
-        await self.gone.wait()
-        return SimulationError("it ended")
-
-
-async def test_work_is_done_unless_a_process_ends_before():
-    children: Any = [Standing(), Standing()]
-
-    async def work() -> int:
-        await asyncio.sleep(0)
-        return 7
-
-    async def broken() -> int:
-        raise ValueError("its own fault")
-
-    assert await unless_ended(work(), children) == 7
-    with pytest.raises(ValueError, match="its own"):
-        await unless_ended(broken(), children)
-    left = len(asyncio.all_tasks())
-    children[1].gone.set()
-    with pytest.raises(SimulationError, match="it ended"):
-        await unless_ended(asyncio.Event().wait(), children)
-    assert len(asyncio.all_tasks()) == left
-
-
 def test_a_folder_is_removed_whatever_happens(tmp_path):
     """That of a killed demo is recognised by its free lock."""
     killed = tmp_path / f"{PREFIX}killed"
@@ -124,21 +91,6 @@ def test_a_folder_is_removed_whatever_happens(tmp_path):
         assert first != second and remove_abandoned(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
     assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
-
-
-def test_what_is_not_known_to_be_abandoned_stays(tmp_path):
-    young, other, used = (tmp_path / name for name in (f"{PREFIX}young", "other", f"{PREFIX}used"))
-    for folder in (young, other, used):
-        folder.mkdir()
-    (other / LOCK_NAME).touch()
-    lock = os.open(used / LOCK_NAME, os.O_CREAT | os.O_RDWR)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert remove_abandoned(tmp_path) == []
-    finally:
-        os.close(lock)
-    assert young.is_dir() and other.is_dir()
-    assert remove_abandoned(tmp_path) == [used]
 
 
 @pytest.fixture
@@ -178,23 +130,3 @@ async def test_a_cable_carries_bytes_unchanged_but_for_its_noise(board, tmp_path
         assert 50 < sum(byte != 0 for byte in await read(firmware, 1000)) < 200
         os.close(daemon)
     assert not (tmp_path / "link").is_symlink()
-
-
-async def test_a_cut_cable_is_no_port_until_it_is_mended(board, tmp_path):
-    firmware, port = board
-    cable = Cable(port, tmp_path / "link")
-    with cable.plug_in():
-        daemon = opened(tmp_path / "link")
-        cable.cut()
-        cable.cut()
-        assert not (tmp_path / "link").exists()
-        with pytest.raises(OSError, match="Input/output"):
-            os.write(daemon, b"lost")
-        os.close(daemon)
-        os.write(firmware, b"nobody hears this")
-        await asyncio.sleep(0)
-        cable.mend()
-        again = opened(tmp_path / "link")
-        os.write(again, b"hello")
-        assert await read(firmware, 5) == b"hello"
-        os.close(again)
