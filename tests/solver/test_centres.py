@@ -86,13 +86,6 @@ def test_a_few_turns_are_taken_back_by_as_few():
         assert check_upright(seed, 0.2, count=5) <= 5
 
 
-def test_a_centre_alone_is_turned_without_a_false_proof():
-    [found] = solve_many(Cube.solved(), Request(time_limit=0.2, centres=(2, 0, 0, 0, 0, 0)))
-    assert count_turns(parse_moves(" ".join(found.moves))) == (2, 0, 0, 0, 0, 0)
-    assert Cube.from_moves(" ".join(found.moves)).is_solved
-    assert found.length == 12 and not found.optimal
-
-
 def test_the_table_is_made_before_the_search_and_can_be_stopped(tmp_path, monkeypatch):
     two_phase.kernel("htm")
     monkeypatch.setattr(two_phase, "_centre_tables", {})

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import inspect
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -62,16 +60,6 @@ def test_folders_form_no_circle_and_each_has_python_names(tmp_path):
         "three includes one: three/c.cpp",
         "two includes three: two/b.hpp",
     ]
-
-
-def test_every_function_is_called():
-    code = "".join(
-        file.read_text()
-        for folder in ("solver", "vision", "robot")
-        for file in (ROOT / folder).rglob("*.py")
-    )
-    functions = [name for name, value in vars(_native).items() if inspect.isroutine(value)]
-    assert not [name for name in functions if not re.search(rf"_native\.{name}\b", code)]
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -225,23 +213,6 @@ def test_arrays_of_the_wrong_size_are_refused(complaint, call, misfits):
     for arguments in misfits:
         with pytest.raises(ValueError, match=complaint):
             call(*arguments)
-
-
-def test_arrays_of_the_right_size_are_accepted():
-    two_phase(0, 0)
-    for far in (0, 1):
-        optimal(far, 0)
-    for following, final in ((135, 3), (540, 6)):
-        turn_costs(following, final)
-    for size, states in ((4, 1), (5, _native.BLOCK_STATES)):
-        block_times(size, states)
-
-
-def test_tables_of_steps_have_as_many_states_as_a_byte_numbers():
-    """Nine turns to each of them, and two numbers for none."""
-    sizes = {states: _native.pocket_steps_size(states) for states in (-1, 0, 1, 28, 29)}
-    of_one = 3 * 3_674_160
-    assert sizes == {-1: 0, 0: 0, 1: of_one, 28: 28 * of_one, 29: 0}
 
 
 # ---- processors ---------------------------------------------------------------------------------

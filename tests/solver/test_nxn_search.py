@@ -8,8 +8,6 @@ import math
 import pytest
 
 from solver.cube.metrics import length
-from solver.cube.notation import parse_moves
-from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, SearchError
 from solver.nxn import database as nxn_database
@@ -44,17 +42,6 @@ def test_shallow_scrambles_are_solved_in_no_more_turns(size, metric, rng, solves
         assert solves(cube.facelets(), " ".join(solution.moves), size)
 
 
-@pytest.mark.parametrize(("size", "metric"), [(3, "htm"), (4, "qtm")])
-def test_nothing_shorter_exists(size, metric, replay, solves):
-    """All sequences of up to two turns, by the independent model: none solves what needs three."""
-    moves = [str(move) for move in counted_moves(size, metric)]
-    cube = StickerCube.solved(size).apply("R U F")
-    solution = solve_many(cube, request(metric=metric))[0]
-    assert solution.length == 3
-    once = [replay(str(cube), move, size) for move in moves]
-    assert not any(solves(after, move, size) for after in once for move in moves)
-
-
 def test_the_database_holds_every_near_position():
     database = nxn_database.load(2, request(metric="htm", depth=3))
     assert list(map(int, sorted(database.distances()))).count(3) == 321
@@ -77,15 +64,6 @@ def test_a_database_is_loaded_again_unless_it_is_damaged(cache, damage, caplog, 
     assert (again.distances() == first.distances()).all()
 
 
-def test_a_search_warns_that_its_database_cannot_be_stored(tmp_path, monkeypatch, caplog):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    monkeypatch.setenv("CUBIST_CACHE_DIR", str(blocked))
-    with caplog.at_level(logging.WARNING):
-        assert solve_many(PocketCube.from_moves("R U"), request())[0].length == 2
-    assert "cannot keep the database" in caplog.text
-
-
 def test_a_search_reports_its_depth_until_its_time_is_over():
     heard = []
     cube = StickerCube.solved(4).apply("R U2 F' 2R D L2 B' 2U R F 2F' D2 L")
@@ -103,12 +81,3 @@ def test_impossible_stickers_and_depths_are_refused():
         solve_many(StickerCube(mirrored, 4), request())
     with pytest.raises(BadNotation):
         nxn_database.load(2, request(depth=-1))
-
-
-def test_moves_that_count_one():
-    assert [str(m) for m in counted_moves(2, "qtm")] == ["U", "U'", "R", "R'", "F", "F'"]
-    assert len(counted_moves(3, "htm")) == 18
-    assert {str(m) for m in counted_moves(4, "qtm") if m.axis == 0 and m.quarters == 1} == {
-        *("U", "D", "Uw", "2U", "3U"),
-    }
-    assert parse_moves("3Uw")[0] not in counted_moves(4, "qtm")

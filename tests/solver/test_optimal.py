@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from math import prod
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -44,18 +43,6 @@ def breadth_first(turns: list[Cube], depth: int) -> list[list[Cube]]:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_bound_never_exceeds_the_length_of_a_scramble(metric, rng):
-    table = optimal.kernel(Request(metric=metric))
-    around = neighbours(metric)
-    for _ in range(15):
-        cube = Cube.solved()
-        for turns, number in enumerate(rng.integers(0, len(around), 16), 1):
-            cube = cube * around[number]
-            assert table.bound(metric, cube.states) <= turns
-            assert table.bound(metric, cube.inverse.states) <= turns
-
-
-@pytest.mark.parametrize("metric", METRICS)
 def test_solutions_are_as_short_as_the_exhaustive_search_says(metric, rng, solves):
     for distance, cubes in enumerate(breadth_first(neighbours(metric), 3)):
         for number in rng.integers(0, len(cubes), 5):
@@ -64,20 +51,6 @@ def test_solutions_are_as_short_as_the_exhaustive_search_says(metric, rng, solve
             assert solution.length == distance == solution.lower_bound
             assert solution.optimal
             assert solves(cube.facelets(), " ".join(solution.moves), 3)
-
-
-@pytest.mark.parametrize("metric", ["htm", pytest.param("qtm", marks=pytest.mark.long)])
-def test_solutions_from_both_ends_are_as_short_as_those_from_one(metric, rng):
-    """A table that is not cut off has no distances of inverses, so its search stays on one side."""
-    shape = _native.OptimalShape(1, 0)
-    data = np.zeros(_native.optimal_size(shape), np.uint8)
-    assert _native.make_optimal(metric, shape, data, 2, lambda _: True)
-    searches = _native.OptimalTable(shape, data), optimal.kernel(Request(metric=metric))
-    options = _native.OptimalOptions(0, 20, 600.0, 1, None)
-    for cube in (scramble(metric, rng, turns) for turns in (10, 11, 12, 13)):
-        found = [search.solve(metric, cube.states, options, None).turns for search in searches]
-        assert all(cube.apply(moves_of(turns)).is_solved for turns in found)
-        assert len(found[0]) == len(found[1])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -108,45 +81,6 @@ def test_a_larger_table_agrees(rng, tables, mean):
         assert cube.apply(moves_of(found[0] or ())).is_solved
     random = [Cube.random(rng) for _ in range(200)]
     assert np.mean([larger.bound("htm", cube.states) for cube in random]) > mean
-
-
-def test_two_phase_goes_on_while_its_solution_is_unusually_long(monkeypatch):
-    monkeypatch.setattr(optimal, "EASY", {"htm": 3})
-    monkeypatch.setattr(optimal, "USUAL", {"htm": 12})
-    monkeypatch.setattr(optimal, "SHORT_SOLUTION_S", {"default": 1e-9})
-    way_back = "B2 U' R L' F D2 R' U2 B L' F2 D"
-    cube = Cube.from_moves("D' F2 L B' U2 R D2 F' L R' U B2")
-    found, asked = [f"U D {way_back} U' D'", way_back], []
-
-    def search(_, request):
-        asked.append(request.time_limit)
-        return [SimpleNamespace(moves=found.pop(0).split())]
-
-    monkeypatch.setattr(optimal.two_phase, "search", search)
-    solution = solve(cube, algorithm="optimal", time_limit=60)
-    assert solution.optimal
-    assert solution.length <= 12
-    assert found == []
-    assert asked[0] < asked[1]
-
-
-def test_progress_reports_depth_and_nodes(rng, monkeypatch):
-    def nothing_found(cube, request):
-        raise SearchError("not in this test")
-
-    monkeypatch.setattr(optimal.two_phase, "search", nothing_found)
-    heard = []
-    cube = Cube.random(rng)
-    request = Request(algorithm="optimal", metric="htm", time_limit=1.0, progress=heard.append)
-    with pytest.raises(SearchError):
-        solve_many(cube, request)
-    deeper = [report for report in heard if report.depth is not None]
-    depths = [report.depth for report in deeper]
-    assert depths == sorted(depths)
-    # All shorter ones have been searched through by then.
-    for report in deeper:
-        assert report.text.startswith(f"no solution of {report.depth - 1} turns or fewer")
-    assert heard[-1].nodes > 0
 
 
 def test_a_cancelled_search_and_an_unknown_choice_of_tables_are_refused(rng):

@@ -58,15 +58,6 @@ def test_a_part_is_reached_and_a_drawing_of_it_means_the_same(replay, to):
         assert found.optimal and drawn.length == found.length
 
 
-def test_no_two_turns_make_a_cross_that_is_said_to_need_three(replay):
-    turns = [face + end for face in "URFDLB" for end in ("", "2", "'")]
-    start = replay(Cube.solved().facelets(), "D R F", 3)
-    given = read_state(start)
-    assert solve(given.cube, goal=read_goal("cross", given)).length == 3
-    tried = [replay(start, f"{first} {second}", 3) for first in turns for second in turns]
-    assert not any(fits(one, DRAWINGS["cross"]) for one in tried)
-
-
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_counts_its_own_turns(metric):
     given = read_state("--scramble R L U2 D2 F")

@@ -4,17 +4,12 @@ The fastest solutions on made-up mechanisms are compared with every sequence of 
 of a table of steps with Soltvvo's rules tried out sticker by sticker.
 """
 
-from dataclasses import replace
-from itertools import product
-
-import numpy as np
 import pytest
 
-from robot.planner import build_mechanism, cost_model, plan_solve
+from robot.planner import build_mechanism, cost_model
 from robot.settings import load_profile
 from solver import pocket
 from solver.cost import IMPOSSIBLE, moves_of
-from solver.cube import facelets
 from solver.cube.metrics import length
 from solver.cube.notation import parse_moves
 from solver.cube.pocket import PocketCube, from_relative_to_dlb, relative_to_dlb
@@ -76,19 +71,6 @@ def test_the_published_example_has_seven_moves():
     assert cube.apply("F R' U2 R2 F2 R' F'").is_solved
 
 
-@pytest.mark.parametrize(
-    ("name", "places"), {"U": (0, 1, 2, 3), "F": (2, 3, 4, 5), "R": (3, 1, 5, 6)}.items()
-)
-def test_turns_move_the_seven_places_as_published(name, places):
-    cp, co = list(range(7)), [0] * 7
-    for i, j in enumerate((2, 0, 3, 1)):
-        cp[places[i]] = places[j]
-    if name != "U":
-        for place, added in zip(places, (2, 1, 1, 2), strict=True):
-            co[place] = added
-    assert relative_to_dlb(PocketCube.from_moves(name)) == (cp, co)
-
-
 def test_seven_corners_survive_both_ways_and_other_numberings_are_refused(rng):
     for _ in range(20):
         cube = PocketCube.random(rng)
@@ -134,54 +116,6 @@ def test_costs_of_a_bigger_cube_are_refused():
 
 # ---- the table of fastest steps ------------------------------------------------------------------
 
-UNIT_US = 100_000
-PAIRS = ("RL", "FB")
-HOW_FAR = {0: 0, 1: 1, 2: 2, 3: 1}
-"""How far an arm turns, by clockwise quarters."""
-
-
-def pair_turns():
-    """What one step may do to the stickers: permutation and cost, 1 for the grip and the turns."""
-    found = []
-    for pair in PAIRS:
-        for turns in product(range(4), repeat=2):
-            if any(turns):
-                turned = np.arange(24)
-                for face, q in zip(pair, turns, strict=True):
-                    turned = turned[facelets.turn(2, face, 1, 1, q)] if q else turned
-                found.append((turned, 1 + max(HOW_FAR[q] for q in turns)))
-    return found
-
-
-def fewest(stickers, steps):
-    """The least cost to one colour a face, by trying everything in the order of cost."""
-    every = in_order_of_cost(
-        stickers, lambda here: ((cost, "".join(here[k] for k in turned)) for turned, cost in steps)
-    )
-    one_colour = (
-        cost for cost, here in every if all(len(set(here[k : k + 4])) == 1 for k in range(0, 24, 4))
-    )
-    return next(one_colour)
-
-
-def scrambled(seed, count, steps):
-    """A cube some steps away from solved."""
-    stickers = PocketCube.solved().facelets()
-    for number in np.random.default_rng(seed).integers(0, len(steps), count):
-        turned, _ = steps[number]
-        stickers = "".join(stickers[k] for k in np.argsort(turned))
-    return stickers
-
-
-@pytest.mark.parametrize(("seed", "count"), [(1, 1), (2, 2), (3, 2), (4, 3)])
-def test_arms_that_turn_both_ways_solve_in_the_fewest_units(seed, count):
-    steps = pair_turns()
-    stickers = scrambled(seed, count, steps)
-    mechanism = build_mechanism(load_profile("reference/soltvvo"))
-    plan = plan_solve(PocketCube.from_facelets(stickers), mechanism)
-    assert plan.optimal
-    assert plan.duration_us == UNIT_US * fewest(stickers, steps)
-
 
 def test_table_and_search_agree(rng, monkeypatch):
     monkeypatch.setattr(pocket, "BALL_BYTES", 1_000_000)
@@ -194,21 +128,6 @@ def test_table_and_search_agree(rng, monkeypatch):
         found = table.fastest(states, model.first, 0.0, None)
         assert found.proven
         assert found.cost == search.fastest(states, model.first, 60.0, None).cost
-
-
-def test_a_table_made_for_other_times_is_replaced(tmp_path, monkeypatch):
-    monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("solver.pocket.steps_bytes", lambda cost: 1000)
-    monkeypatch.setattr("solver._native.make_pocket_steps", lambda *_: True)
-    turns = model_of("soltvvo").turns
-    slower = replace(turns, next=np.where(turns.next == IMPOSSIBLE, turns.next, turns.next * 2))
-    kept = tmp_path / "pocket-soltvvo-big-01234567.v1.table"
-    kept.touch()
-    for costs in (turns, slower):
-        ByTable(costs)
-        of_soltvvo = set(tmp_path.glob("pocket-soltvvo-*")) - {kept}
-        assert len(of_soltvvo) == 1
-    assert kept.exists()
 
 
 def model_of(name):

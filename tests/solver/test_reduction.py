@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solver import _native
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.metrics import length
@@ -119,43 +118,6 @@ def test_exchanges_that_a_3x3x3_forbids_are_solved(size, rng, solves):
 # ---- phases -------------------------------------------------------------------------------------
 
 
-def same(*parts: np.ndarray) -> bool:
-    """Return whether each part shows one colour."""
-    return all(np.unique(part).size == 1 for part in parts)
-
-
-def test_the_phases_of_a_4x4x4_do_what_they_are_for(rng):
-    cube = random_cube(4, rng)
-    solution = solve_many(cube, request(time_limit=0.3))[0]
-    assert solution.phases is not None and solution.phase_names is not None
-    assert solution.phase_names[0] == "centres"
-    after = []
-    for phase in solution.phases[:3]:
-        cube = cube.apply(" ".join(phase))
-        after.append(stickers_of(cube).reshape(6, 4, 4))
-    one_axis, all_axes = ((faces[:, 1:3, 1:3] % 3).reshape(6, 4) for faces in after[:2])
-    assert any(same(np.concatenate([one_axis[k], one_axis[k + 3]])) for k in range(3))
-    assert all(same(np.concatenate([all_axes[k], all_axes[k + 3]])) for k in range(3))
-    for face in after[2]:
-        assert same(face[1:3, 1:3], face[0, 1:3], face[1:3, 0])
-
-
-@pytest.mark.parametrize("size", [6, 7])
-def test_the_phases_of_a_large_cube_do_what_they_are_for(size, rng):
-    cube = random_cube(size, rng)
-    solution = solve_many(cube, request(time_limit=0.3))[0]
-    assert solution.phases is not None
-    texts = [" ".join(phase) for phase in solution.phases]
-    inner, middle = slice(2, size - 2), slice(1, size - 1)
-    for face in stickers_of(cube.apply(texts[0])).reshape(6, size, size):
-        assert same(face[inner, inner], face[0, inner], face[-1, inner], face[inner, 0])
-        assert same(face[1, inner], face[-2, inner], face[inner, 1], face[inner, -2])
-    reduced = cube.apply(" ".join(texts[:6]))
-    for face in stickers_of(reduced).reshape(6, size, size):
-        assert same(face[middle, middle], face[0, middle], face[-1, middle], face[middle, 0])
-    assert not reduced.is_solved
-
-
 @pytest.mark.long
 def test_exchanges_solve_what_phases_do_not(monkeypatch, rng, solves):
     monkeypatch.setattr("solver.reduction.phased.reductions", lambda *_: [])
@@ -182,36 +144,7 @@ def test_reductions_are_different_and_the_shortest_come_first(size, rng):
         reduced_cube(after, size)  # raises IllegalCube where edges or parity are wrong
 
 
-@pytest.mark.parametrize("size", [4, 5])
-def test_reductions_do_not_end_with_turns_the_3x3x3_may_begin_with(size, rng):
-    stickers = stickers_of(random_cube(size, rng))
-    for phases in reductions(size, stickers, threads=1, time_limit=0.6, count=300):
-        turns = [turned for turned_in_phase in phases for turned in turned_in_phase]
-        axis = turns[-1][0] % 3
-        while turns and turns[-1][0] % 3 == axis:
-            face, first, last, _ = turns.pop()
-            assert (first, last) != (1, 1), FACES[face]
-
-
-def test_every_thread_has_the_whole_time(rng):
-    stickers = stickers_of(random_cube(4, rng))
-
-    def spent_s(threads: int) -> float:
-        start = time.process_time()
-        reductions(4, stickers, threads=threads, time_limit=0.2, count=1_000_000)
-        return time.process_time() - start
-
-    cuts = _native.clock_cuts()
-    alone_s, together_s = spent_s(1), spent_s(THREADS)
-    if _native.clock_cuts() != cuts:
-        pytest.skip("other programs take the processors, and the clock ended a search")
-    assert together_s > 1.5 * alone_s
-
-
 # ---- the example of docs/reduction.md: each phase reaches the group that the essay names --------
-
-POLES = "UD"
-"""In the example the faces that the essay calls R and L."""
 
 
 @pytest.fixture(scope="module")
@@ -229,21 +162,6 @@ def test_phases_turns_and_picture_are_up_to_date(essay):
     for name, moves in essay.example():
         assert f"| {name} | {len(moves)} | `" in essay.PAGE.read_text()
     assert essay.PICTURE.read_text() == essay.draw(), "run `make picture`"
-
-
-def test_each_phase_turns_as_its_group_allows(essay):
-    phases = dict(essay.example())
-
-    def quarters(name: str, *, wide: bool) -> set[str]:
-        moves = phases[name]
-        return {m.face for m in moves if m.quarters != 2 and (m.last == 2) == wide}
-
-    assert quarters("centres apart", wide=True) <= set(POLES)
-    for name in ("edges oriented", "four edges", "centres and edges", "3x3x3"):
-        assert not quarters(name, wide=True)
-    assert quarters("four edges", wide=False) <= set("FB")
-    assert quarters("centres and edges", wide=False) <= set("LR")
-    assert {m.face for m in phases["centres and edges"] if m.last == 2} <= set("UDFB")
 
 
 @pytest.mark.parametrize("seed", [None, 1])
@@ -298,15 +216,6 @@ def test_a_shortest_solution_of_several_block_turns_is_proven(size, turns, rng, 
     assert solution.lower_bound == solution.length <= turns
 
 
-def test_no_shorter_sequence_solves_what_is_said_to_need_three_block_turns(solves):
-    """Tries all pairs, but for opposite blocks, which do the same after a rotation of the cube."""
-    cube = StickerCube.solved(8).apply("3Rw 2Uw' 4Fw2")
-    blocks = [f"{n}{face}w{end}" for n in range(1, 8) for face in "URF" for end in ("", "2", "'")]
-    firsts = [cube.apply(first) for first in blocks]
-    assert solved(cube, solves).lower_bound == 3
-    assert not any(after.apply(second).is_solved for after in firsts for second in blocks)
-
-
 # ---- requests -----------------------------------------------------------------------------------
 
 
@@ -347,12 +256,6 @@ def test_progress_is_reported(rng):
     assert len(shares) > 3
     assert shares == sorted(shares)
     assert all("size 9" in progress.text for progress in heard)
-
-
-def test_solutions_are_counted_in_the_metric_asked_for(rng, solves):
-    cube = random_cube(5, rng)
-    for metric in ("obtm", "htm", "qtm", "axial"):
-        assert solved(cube, solves, metric=metric).metric == metric
 
 
 @pytest.mark.parametrize("pair", [(1, 26), (2, 52), (0, 30), (7, 2)])
@@ -405,13 +308,6 @@ def test_every_round_is_four_times_as_long_for_a_quarter_of_the_reductions():
     worth = [look[0] for look in goal.looks]
     assert found == worth == [*range(100, 140), *range(100, 110), 100, 101, 100, 100]
     assert [look[3] for look in goal.looks] == [None] + [102] * 53
-
-
-def test_reductions_without_a_solution_get_longer_looks():
-    goal = Goal(*[None] * 8)
-    assert costs_found(goal) == []
-    assert [look[1] for look in goal.looks] == [0.01] * 8 + [0.04] * 2 + [0.16, 0.64, 2.56]
-    assert costs_found(Goal(None, 9, 8, None, 7, None, None, None)) == [9, 8, 7, 7, 8, 7, 7, 7]
 
 
 @pytest.mark.parametrize(("threads", "each"), [(1, 1), (2, 1), (5, 2), (8, 4)])

@@ -276,8 +276,6 @@ TABLES: dict[Callable[..., object], Iterable[tuple[Any, ...]]] = {
     optimal_table: product(BOTH),
     pocket_steps: [(1,), (2,)],
 }
-"""These also take a number of threads, which must not matter."""
-
 """These take a number of threads besides, which must not matter."""
 
 
@@ -297,7 +295,7 @@ CASES = {
 }
 CASES |= {key(f, case): partial(f, *case) for f, cases in SEARCHES.items() for case in cases}
 MAKERS = {key(f, case): partial(f, *case) for f, cases in TABLES.items() for case in cases}
-OFTEN = {("two_phase_tables htm", 3), ("pocket_steps 1", 1), ("pocket_steps 2", 3)}
+OFTEN = {("two_phase_tables htm", 3), ("pocket_steps 1", 1)}
 """The tables and numbers of threads of ``make test``; ``make test-long`` makes all."""
 
 

@@ -8,7 +8,6 @@ import pwd
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +19,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.api import paths
 from robot.planner import build_mechanism, cost_model
 from robot.settings import load_profile
 from solver import optimal, pocket, tables, thistlethwaite, two_phase
@@ -131,16 +129,6 @@ def test_a_damaged_file_is_made_again(directory, damage, caplog):
             assert np.array_equal(load(make), expected())
     assert make.calls == 2
     assert "making it again" in caplog.text
-
-
-def test_a_copy_in_huge_pages_is_the_same(monkeypatch):
-    table = expected()
-    table.flags.writeable = False
-    copy = tables.copy_to_huge_pages(table)
-    assert np.array_equal(copy, table)
-    assert not copy.flags.writeable
-    monkeypatch.setattr(os, "sysconf", lambda _: 100)
-    assert tables.copy_to_huge_pages(table) is table
 
 
 def fill_disk(function: str, _: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,59 +329,6 @@ def test_the_remaining_time_is_estimated():
     assert [one.remaining_s for one in heard] == [None, 5.0, 2.0, 1.0, 0.0]
 
 
-@pytest.mark.parametrize("reported", [(), (0.0, 0.5)], ids=["not begun", "half"])
-def test_two_threads_make_a_table_once_and_both_hear_of_it(reported, directory, monkeypatch):
-    makes: list[str] = []
-    begun, waiting = threading.Event(), threading.Event()
-    heard: list[Progress] = []
-
-    def make(data: Bytes, report: Report) -> bool:
-        makes.append("once")
-        data[:] = 1
-        for done in reported:
-            assert report(done)
-        begun.set()
-        return waiting.wait(60)
-
-    def load(request: Request) -> None:
-        with tables.making("it", request):
-            assert np.all(tables.load("it", 1, 1000, make) == 1)
-
-    def wait(seconds: float) -> None:
-        waiting.set()
-        sleep(seconds)
-
-    first = threading.Thread(target=load, args=(Request(),))
-    first.start()
-    assert begun.wait(60)
-    sleep = time.sleep
-    monkeypatch.setattr("solver.tables.time.sleep", wait)
-    load(Request(progress=heard.append))
-    first.join()
-    assert makes == ["once"]
-    assert {one.text for one in heard} == ({f"making it in {directory}"} if reported else set())
-    assert [one.done for one in heard[:1] + heard[-1:]] == ([0.5, 1.0] if reported else [])
-
-
-def test_waiting_for_another_process_is_reported_and_can_be_stopped(directory):
-    flag = CancelFlag()
-    heard: list[Progress] = []
-
-    def hear(progress: Progress) -> None:
-        heard.append(progress)
-        flag.set()
-
-    def make(data: Bytes, report: Report) -> bool:
-        raise AssertionError
-
-    with tables.hold_lock(directory, Making("another one", Request())):
-        stopped = pytest.raises(SearchError, match="Making it was stopped")
-        with stopped, tables.making("it", Request(progress=hear, cancel=flag)):
-            tables.load("it", 1, 1000, make)
-    assert heard[0].text == "waiting for another process that is making tables"
-    assert heard[0].making
-
-
 # ---- directories --------------------------------------------------------------------------------
 
 ACCOUNT = Path(pwd.getpwuid(os.getuid()).pw_dir)
@@ -408,22 +343,3 @@ def test_the_environment_counts_if_it_names_a_folder(home, cache):
     found = user_directory("XDG_CACHE_HOME", ".cache", "CUBIST_CACHE_DIR", environ)
     expected_home = Path(home) if home.startswith("/") else ACCOUNT
     assert found == (Path(cache) if cache.startswith("/") else expected_home / ".cache")
-
-
-def test_tables_records_and_sockets_follow(monkeypatch, tmp_path):
-    for variable in ("CUBIST_CACHE_DIR", "CACHE_DIRECTORY"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(paths, "SYSTEM_STATE", tmp_path / "none")
-    monkeypatch.setattr(paths, "SYSTEM_RUNTIME", tmp_path / "none")
-    monkeypatch.setenv("HOME", "")
-    for variable, value, expected_directory in (
-        ("XDG_CACHE_HOME", "", ACCOUNT / ".cache/cubist"),
-        ("XDG_CACHE_HOME", "/x", Path("/x/cubist")),
-        ("CACHE_DIRECTORY", "/var/cache/cubist:/other", Path("/var/cache/cubist")),
-        ("CUBIST_CACHE_DIR", "/mine", Path("/mine")),
-    ):
-        monkeypatch.setenv(variable, value)
-        assert tables.cache_directory() == expected_directory
-    empty = {"HOME": "", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run"}
-    assert paths.state_directory(empty) == ACCOUNT / ".local/state/cubist"
-    assert paths.runtime_directory(empty) == Path(f"/tmp/cubist-{os.getuid()}/cubist")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from solver.cube.cube import Cube
-from solver.cube.notation import FACE_TURNS
 from solver.search import solve
-from solver.thistlethwaite import kernel
 
 HALF_TURNS_ONLY = ("", "FB", "FBLR", "FBLRUD")
 """The faces of which a phase makes half turns only."""
@@ -47,28 +44,3 @@ def test_every_phase_ends_in_its_group_by_turns_of_the_group_before(rng, solves)
             assert is_in_group(at, min(number, 2))
         assert solves(cube.facelets(), " ".join(solution.moves), 3)
         assert solution.length <= 30
-
-
-def test_the_tables_are_exact_next_to_the_goal(rng):
-    """From anywhere some turn leads one nearer and none leads more than one away."""
-    for _ in range(20):
-        cube = Cube.random(rng)
-        here = kernel().distances(cube.states)[0]
-        around = [kernel().distances(cube.move(turn).states)[0] for turn in FACE_TURNS]
-        assert max(around) <= here + 1
-        assert here == 0 or min(around) == here - 1
-
-
-@pytest.mark.parametrize(
-    ("moves", "left"),
-    [
-        ("", [0, 0, 0, 0]),
-        ("R2 F2 U2 L2", [0, 0, 0, 4]),
-        ("U", [0, 0, 1, 0]),
-        ("R", [0, 1, 0, 0]),
-        ("F", [1, 0, 0, 0]),
-    ],
-)
-def test_each_group_is_left_by_the_turns_it_lacks(moves, left):
-    """Distances to the next group are exact up to the first phase that is not done."""
-    assert kernel().distances(Cube.from_moves(moves).states) == left

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
-from math import prod
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver import _native, two_phase
-from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_of, moves_of
+from solver import two_phase
+from solver.cost import COMPOSITES, composite_of, moves_of
 from solver.cube.cube import Cube
 from solver.cube.metrics import METRICS, length
 from solver.cube.notation import FACE_TURNS, parse_moves
@@ -75,15 +73,6 @@ def test_a_robot_that_cannot_solve_the_cube_ends_the_search():
         solve(Cube.from_moves("R U F"), cost=helpless, time_limit=0.01)
 
 
-@pytest.mark.parametrize("moves", ["F2 B", "R L2", "U2 D2 F2 B2 L2 R2", "R2 F2 U2 R2 U2 F2 D2 L2"])
-def test_short_cubes_are_solved_with_proof(moves):
-    cube = Cube.from_moves(moves)
-    found = solve(cube)
-    assert found.optimal and found.lower_bound == found.length
-    assert found.extra["exhausted"] == "proven"
-    assert found.length == solve(cube, algorithm="optimal", time_limit=LONG).length
-
-
 def test_several_distinct_solutions(solves, rng):
     cube = Cube.random(rng)
     found = solve_many(cube, Request(solutions=5, time_limit=0.05))
@@ -129,19 +118,6 @@ def test_the_deadline_is_processor_time_unless_there_is_none(rng):
     assert not solve(Cube.random(rng), target=22, time_limit=LONG).cut_by_clock
 
 
-def test_a_failed_search_reports_whether_the_clock_cut_it(rng, monkeypatch):
-    cancel = CancelFlag()
-    cancel.set()
-    with pytest.raises(SearchError) as ended:
-        solve(Cube.random(rng), cancel=cancel)
-    assert not ended.value.cut_by_clock and ended.value.cpu_s >= 0
-    cuts = iter([4, 5])
-    monkeypatch.setattr("solver._native.clock_cuts", lambda: next(cuts))
-    with pytest.raises(SearchError) as ended:
-        solve(Cube.random(rng), cancel=cancel)
-    assert ended.value.cut_by_clock
-
-
 def test_refused_requests_name_alternatives():
     with pytest.raises(InvalidRequest, match="two-phase"):
         solve(Cube.solved(), algorithm="three-phase")
@@ -152,61 +128,6 @@ def test_refused_requests_name_alternatives():
 
 
 # ---- bounds -------------------------------------------------------------------------------------
-
-
-COMPOSITE_CUBES = [Cube.from_moves(" ".join(moves_of([number]))) for number in range(COMPOSITES)]
-
-
-def composite_lengths(metric: str) -> list[int]:
-    """Return how many turns each composite counts."""
-    return [length(parse_moves(" ".join(moves_of([n]))), metric) for n in range(COMPOSITES)]
-
-
-def phase1_key(cube: Cube) -> bytes:
-    middle = (cube.states[8:, 0] >= 4) & (cube.states[8:, 0] < 8)
-    return cube.states[:, 1].tobytes() + middle.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("metric", "depth"), [("htm", 3), ("qtm", 4), ("axial", 2), ("axial-qtm", 3)]
-)
-def test_phase1_distances_are_exact_near_the_goal(metric, depth):
-    """Breadth-first over cosets, by the Python cube alone."""
-    kernel = two_phase.kernel(metric)
-    lengths = zip(COMPOSITE_CUBES, composite_lengths(metric), strict=True)
-    turns = [turn for turn, counted in lengths if counted == 1]
-    known = {phase1_key(Cube.solved())}
-    frontier = [Cube.solved()]
-    for distance in range(1, depth + 1):
-        after = [cube * turn for cube in frontier for turn in turns]
-        reached = {phase1_key(cube): cube for cube in after}
-        frontier = [cube for key, cube in reached.items() if key not in known]
-        known |= reached.keys()
-        assert all(kernel.phase1_distance(cube.states) == distance for cube in frontier)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_phase2_bounds_hold(metric, rng):
-    kernel, lengths = two_phase.kernel(metric), composite_lengths(metric)
-    goal = phase1_key(Cube.solved())
-    allowed = [n for n, cube in enumerate(COMPOSITE_CUBES) if phase1_key(cube) == goal]
-    assert len(allowed) == 15 + 3 + 3
-    for _ in range(200):
-        walk = rng.choice(allowed, size=rng.integers(0, 9)).tolist()
-        cube = prod((COMPOSITE_CUBES[n] for n in walk), start=Cube.solved())
-        bound = kernel.phase2_bound(cube.states)
-        assert bound <= sum(lengths[n] for n in walk)
-        assert (bound == 0) == cube.is_solved
-        number = int(rng.choice(allowed))
-        near = kernel.phase2_bound((cube * COMPOSITE_CUBES[number]).states)
-        assert abs(near - bound) <= lengths[number]
-
-
-@pytest.mark.parametrize(
-    ("metric", "most"), [("htm", 64e6), ("qtm", 64e6), ("axial", 128e6), ("axial-qtm", 128e6)]
-)
-def test_tables_fit_a_small_computer(metric, most):
-    assert _native.phase1_size(metric) + _native.phase2_size(metric) <= most
 
 
 # ---- in a robot's time --------------------------------------------------------------------------
@@ -272,34 +193,3 @@ def test_the_metric_that_follows_the_times_guides_the_search(half_turn_us, join,
         robot.first[c] = join(turns)
         robot.turns.next[:, c] = join(turns)
     assert two_phase.ready_for(robot.turns).metric == metric
-
-
-def test_a_half_turn_is_weighed_in_quarter_turns():
-    motors = six_motors().turns
-    assert motors.half_turn_weight() == pytest.approx(1.6)
-    helpless = replace(motors, next=np.full_like(motors.next, NEVER))
-    assert helpless.half_turn_weight() == 1.0
-
-
-def test_every_start_is_searched_with_tables_prepared_once(rng):
-    cube, turns = Cube.random(rng), random_model(4, 6).turns
-    two_phase.ready_for.cache_clear()
-    for seed in range(6):
-        model = CostModel(random_model(seed, 6).first, turns)
-        solution = solve(cube, cost=model, time_limit=0.05)
-        assert solution.cost_us == cost_of(model, solution.composites)
-    assert two_phase.ready_for.cache_info().misses == 1
-
-
-@pytest.mark.parametrize("metric", ["htm", "axial"])
-def test_no_start_is_faster_than_the_bound_of_all(metric):
-    model = random_model(4, 6)
-    turns = _native.TurnCosts(model.turns.next, model.turns.final)
-    robot = _native.RobotTimes(turns, metric)
-    for seed in range(4):
-        # From where a first turn costs nothing, so that what is left is the bound of all starts.
-        first = np.where(np.arange(6) == seed, 0, IMPOSSIBLE).astype(np.uint32)
-        start = _native.CostModel(turns, np.broadcast_to(first, (COMPOSITES, 6)).copy())
-        least = _native.TimeModels(robot, start).least_us
-        assert least(0) == 0
-        assert all(least(n + 2) >= robot.least_us(n) for n in range(1, 20))

@@ -14,17 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver import _native
 from solver.cube.cube import SINGMASTER_SLOTS, Cube, from_facelets, from_scramble
 from solver.cube.facelets import FACES, slot_facelets
 from solver.cube.notation import parse_moves
-from solver.cube.orientation import NAMES, Orientation, all_orientations, site_facelets
+from solver.cube.orientation import all_orientations, site_facelets
 from solver.cube.pocket import REFERENCE, PocketCube, whole_rotations
 from solver.cube.reading import parse_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation
 from solver.learning import batch as learning
-from solver.nxn.turns import scrambled, twists
+from solver.nxn.turns import scrambled
 
 FACE_MOVES = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
 ANY_MOVES = [
@@ -61,19 +60,6 @@ def test_sticker_cubes_of_any_size_follow_the_independent_model(size, replay, rn
     assert StickerCube.from_facelets(str(cube), size) == cube
 
 
-def test_there_are_six_twists_per_layer_and_outer_ones_turn_their_face(replay):
-    for size in (1, 2, 3, 4):
-        every = twists(size)
-        assert len(set(every)) == 6 * size
-        for twist in every:
-            text = str(twist.move)
-            assert str(StickerCube.solved(size).apply(text)) == replay(
-                str(StickerCube.solved(size)), text, size
-            )
-    numbered = "".join("ABCDEF"[k] for k in range(6) for _ in range(9))
-    assert replay(numbered, str(twists(3)[0].move), 3) == replay(numbered, "U", 3)
-
-
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from([*FACE_MOVES, "x", "y'", "z2"]), max_size=20))
 def test_pocket_cubes_follow_the_independent_model(replay, moves):
@@ -100,21 +86,6 @@ def test_composition_inverse_and_equality(rng):
             assert hash(kind(a.states)) == hash(a)
             assert a != b
             assert pickle.loads(pickle.dumps(a)) == a
-
-
-def test_orientations_count_counter_clockwise_turns_of_corners():
-    """R takes DRF to UFR with its D sticker on F, one place counter-clockwise from U."""
-    states = Cube.from_moves("R").states
-    assert states[:2].tolist() == [[7, 1], [0, 2]]
-    assert not states[8:, 1].any()
-    assert Cube.from_moves("F").states[8 + 4, 1] == 1
-
-
-def test_random_cubes_are_legal_and_cover_both_parities(rng):
-    cubes = [Cube.random(rng) for _ in range(100)]
-    assert all(Cube(cube.states) == cube for cube in cubes)
-    odd = [np.linalg.det(np.eye(8)[cube.corners[:, 0]]) < 0 for cube in cubes]
-    assert 25 < sum(odd) < 75
 
 
 def test_all_notations_say_the_same():
@@ -154,14 +125,6 @@ def test_texts_that_are_no_states_are_refused_and_wrong_words_named(text, said):
 # ---- orientations -------------------------------------------------------------------------------
 
 
-def test_there_are_24_rotations_and_the_first_is_the_reference():
-    assert len(set(NAMES)) == 24
-    first = Orientation(0)
-    assert first.name == "UF"
-    assert "".join(first.face_at(site) for site in FACES) == FACES
-    assert [first.rotated(axis, 1).name for axis in "xyz"] == ["FD", "UR", "LF"]
-
-
 @pytest.mark.parametrize("size", [2, 3])
 def test_what_is_seen_is_what_the_independent_model_shows_after_rotating(size, replay):
     letters = "".join(chr(65 + number) for number in range(6 * size * size))
@@ -185,12 +148,6 @@ def test_sites_and_faces_are_each_others_inverse():
         assert orientation.then(orientation.inverse).index == 0
 
 
-@pytest.mark.parametrize("name", ["UU", "UD", "", "uf"])
-def test_impossible_names_are_refused(name):
-    with pytest.raises(BadNotation):
-        Orientation.named(name)
-
-
 # ---- batches and the environment for reinforcement learning ------------------------------------
 
 
@@ -211,22 +168,6 @@ def test_batches_turn_and_show_like_single_cubes(rng):
     assert (hot == [cube.one_hot() for cube in cubes]).all()
     for slot, (cubie, turned) in enumerate(states[0].tolist()):
         assert np.flatnonzero(hot[0, slot]).tolist() == [cubie + (8 if slot < 8 else 12) * turned]
-
-
-def test_wrong_actions_and_arrays_are_refused():
-    for action in (-1, -13, 12, 24):
-        with pytest.raises(BadNotation):
-            learning.move(learning.reset(1), np.array([action]))
-    with pytest.raises(ValueError, match="no such cubie"):
-        learning.one_hot(np.full((1, 20, 2), 3, dtype=np.uint8))
-    with pytest.raises(ValueError, match="one row for each"):
-        learning.one_hot(learning.reset(2), np.empty((1, 20, 24), dtype=np.uint8))
-    with pytest.raises(ValueError, match="one turn for each"):
-        _native.turn_batch(learning.reset(2), np.zeros(1, dtype=np.uint8))
-    with pytest.raises(ValueError, match="0 to 17"):
-        _native.turn_batch(learning.reset(1), np.array([18], dtype=np.uint8))
-    with pytest.raises(TypeError):
-        _native.turn_batch(learning.reset(2)[:, ::2], np.zeros(2, dtype=np.uint8))
 
 
 @pytest.mark.long

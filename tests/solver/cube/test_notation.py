@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from solver.cost import AXES, composite_index, composite_of, merge_moves, moves_of
 from solver.cube.cube import Cube
 from solver.cube.metrics import length
-from solver.cube.notation import FACE_TURNS, Move, face_turns, join_half_turns, parse_moves
+from solver.cube.notation import Move, face_turns, parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation
 
@@ -149,13 +149,6 @@ def test_every_block_of_a_3x3x3_turns_as_its_stickers_do(block):
         assert Cube.from_moves(moves) == Cube.from_facelets(shown.letters)
 
 
-def test_a_move_deeper_than_the_cube_is_refused():
-    with pytest.raises(BadNotation, match="only 3"):
-        parse_moves("4Rw")[0].layers(3)
-    with pytest.raises(BadNotation, match="middle layer"):
-        parse_moves("M")[0].layers(4)
-
-
 @pytest.mark.parametrize(
     ("text", "turns"),
     [("x U", "F"), ("M", "R L'"), ("Rw U", "L F"), ("y R2 y' R'", "B2 R'"), ("E S", "U D' R L'")],
@@ -223,27 +216,6 @@ def test_composites_have_numbers():
             turns = zip(AXES[axis], (first, second), strict=True)
             assert moves_of([number]) == tuple(face + suffixes[q] for face, q in turns if q)
     assert numbers == set(range(45))
-
-
-@pytest.mark.parametrize(
-    ("move", "axis", "quarters", "layers_of_5", "is_rotation", "inverse"),
-    [
-        (Move("B", 2), 2, 2, (1, 1), False, "B2"),
-        (parse_moves("M")[0], 1, 1, (3, 3), False, "M'"),
-        (parse_moves("x'")[0], 1, 1, (1, 5), True, "x"),
-        (Move("R", 1, 2, 0), 1, 1, (2, 5), False, None),
-        (Move("R", 1, 5, 5), 1, 1, (5, 5), False, "5R'"),
-    ],
-)
-def test_moves_know_what_they_turn(move, axis, quarters, layers_of_5, is_rotation, inverse):
-    assert (move.axis, move.quarter_turns, move.is_rotation) == (axis, quarters, is_rotation)
-    assert move.layers(5) == layers_of_5
-    assert inverse is None or str(move.inverse) == inverse
-
-
-def test_quarter_turns_in_a_row_are_half_turns():
-    assert join_half_turns(parse_moves("R R U U2 F F F L' L'")) == parse_moves("R2 U U2 F2 F L2")
-    assert [str(move) for move in FACE_TURNS[:4]] == ["U", "U2", "U'", "R"]
 
 
 def test_as_many_moves_as_can_be_performed_are_read():
