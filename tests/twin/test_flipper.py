@@ -77,18 +77,6 @@ def test_an_arm_does_what_a_place_does_about_a_third_of_the_way():
     assert {at: zoned.role(at) for at in roles} == roles
 
 
-def test_a_camera_sees_past_an_arm_that_comes_back_from_a_roll():
-    arm = SimulatedArm("lid", PLACES, slack_part=0.6)
-    names = {0: "free", 10: "close", -5: "free", -9: "flip", 5: None}
-    for at, name in names.items():
-        place = arm.appears(at)
-        assert (place and place.name) == name
-    assert SimulatedArm("lid", PLACES, slack_part=0.2).appears(-5) is None, "the cube is lifted"
-    between = ArmPlace("between", -4.0, "block")
-    crowded = SimulatedArm("lid", [*PLACES, between], slack_part=0.9)
-    assert crowded.appears(-7) is None and crowded.appears(-2) is None
-
-
 @pytest.mark.parametrize("sign", [1, -1])
 def test_closing_is_square_up_to_the_tolerance(sign):
     for askew, reported in ((TOLERANCE, []), (TOLERANCE + LITTLE, ["hold-not-square"])):
@@ -111,24 +99,6 @@ def test_a_layer_is_square_up_to_the_tolerance(sign):
         assert table.reported == reported
         assert table.angles() == pytest.approx((sign * askew, 0)), "the cube stands as its layer"
         assert table.is_changed_by(("turn", "D", sign))
-
-
-def test_drift_below_a_moving_arm_adds_up_until_it_is_told():
-    table = Table()
-    table.at(0, HALF_WAY)
-    table.at(TOLERANCE / 2, HALF_WAY)
-    table.at(TOLERANCE, HALF_WAY)
-    assert not table.reported
-    table.at(TOLERANCE + LITTLE, HALF_WAY)
-    assert table.reported == ["turn-while-arm-moves"]
-    table.at(TOLERANCE + LITTLE, FREE)
-    table.at(1, FREE)
-    table.at(1, HALF_WAY)
-    table.at(1 - TOLERANCE, HALF_WAY)
-    assert table.reported == ["turn-while-arm-moves"], "another time"
-    table.at(1 - TOLERANCE - LITTLE, HALF_WAY)
-    assert len(table.reported) == 2
-    assert table.is_changed_by(("rotate", "D", 1))
 
 
 @pytest.mark.parametrize(
@@ -165,36 +135,6 @@ def test_a_cube_that_was_lifted_far_enough_rolls_once():
         table.at(0, table.lift(1.0))
         table.at(0)
         assert table.is_changed_by(("rotate", "R", rolls))
-
-
-def test_a_lift_begins_square_up_to_the_tolerance():
-    for askew, reported in ((TOLERANCE, []), (-TOLERANCE - LITTLE, ["flip-not-square"])):
-        table = Table()
-        table.at(askew)
-        table.at(askew, table.lift(0.1))
-        table.at(askew, table.lift(0.15))
-        assert table.reported == reported
-
-
-def test_an_arm_with_play_turns_the_cube_until_it_fits():
-    table = Table(play=0.0625)
-    table.at(0.125)
-    table.at(0.125, HALF_WAY)
-    assert table.angles() == pytest.approx((0.125, 0)), "it does not touch it yet"
-    table.at(0.125, HELD)
-    assert table.angles() == pytest.approx((0.0625, 0.0625))
-    table.at(-0.25, HELD)
-    assert table.angles() == pytest.approx((-0.0625, -0.1875))
-    table.at(-0.0625, HELD)
-    assert table.angles() == pytest.approx((0.0625, -0.125)), "its layer drags it along"
-    table.at(-0.0625, HALF_WAY)
-    assert table.angles() == pytest.approx((0.0625, -0.125)), "a layer stays as it is"
-    assert not table.reported
-    table.at(-0.0625, table.lift(0.01))
-    table.at(-0.0625)
-    assert table.angles() == pytest.approx((-0.0625, 0)), "its neighbours square it"
-    table.flipper.set_square()
-    assert table.angles() == pytest.approx((0, 0)) and table.is_changed_by()
 
 
 def test_a_cube_that_an_arm_holds_is_not_rolled_by_another():

@@ -219,24 +219,6 @@ def test_a_crane_turns_and_rolls_the_whole_cube(act, moves):
     assert parts.reported == []
 
 
-def test_a_crane_s_slip_is_a_roll_that_does_not_happen():
-    parts = Parts("crane")
-    parts.mechanism.slips.wanted = 1
-    assert parts.rolled().is_changed_by()
-
-
-def test_where_a_crane_s_parts_are_is_named_and_seen():
-    """It was put away with the cube down and let go."""
-    parts = Parts("crane")
-    assert (parts.starts["elevator"], parts.starts["squisher"]) == ("down", "open")
-    place = parts.mechanism.place
-    assert place("elevator", 504.0) == "row-2" and place("elevator", 630.0) is None
-    assert place("flipper", 1050.0) == "front" and place("flipper", 1500.0) is None
-    assert place("squisher", 1600.0) == "closed" and place("turntable", 0.0) is None
-    pose = parts.raised(2).held().turned(0.4).mechanism.pose()
-    assert pose.layers == (("U", pytest.approx(0.4)),) and pose.depth == 2
-
-
 WRONG: dict[str, Callable[[Parts], Parts]] = {
     "turn-unheld": lambda crane: crane.raised(2).turned(1),
     "lift-held": lambda crane: crane.raised(2).held().raised(3),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
 from dataclasses import astuple
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import robot.twin
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
@@ -27,13 +23,11 @@ from robot.twin.misadjustment import (
     ZERO_DEGREES,
     Misadjustment,
     StepperTruth,
-    parse_misadjustment,
 )
 from robot.twin.registry import parts_of, position_errors
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from robot.twin.violations import Incidents
-from solver.errors import InvalidRequest
 
 SEEDS = st.integers(0, 2**32)
 STEPPERS = {
@@ -66,16 +60,6 @@ def test_motors_deviate_within_bounds_and_servos_reach_all_their_positions(seed,
             assert built.play_steps is not None and 0 <= built.play_steps <= most + 0.5
 
 
-@settings(max_examples=25)
-@given(SEEDS)
-def test_a_seed_is_always_the_same_robot_and_parts_draw_for_themselves(seed):
-    first, again = Misadjustment(seed), Misadjustment(seed)
-    assert first.camera("top") == again.camera("top") != Misadjustment(seed + 1).camera("top")
-    lid = again.servo("lid", SERVOS["lid"], DEGREE_US)
-    assert lid == first.servo("lid", SERVOS["lid"], DEGREE_US)
-    assert lid != first.servo("holder", SERVOS["lid"], DEGREE_US)
-
-
 def test_a_seed_stays_the_same_robot():
     """People tell each other of robots by their seed."""
     robot = Misadjustment(7, 0.5)
@@ -88,23 +72,6 @@ def test_a_seed_stays_the_same_robot():
     assert robot.light.gains == pytest.approx((0.995331, 0.993981, 1.016500), rel=1e-5)
     table = robot.stepper("table", STEPPERS["mindcuber"]["table"])
     assert table == StepperTruth(table.strength, True, 2.0, 1)
-
-
-def test_a_servo_that_no_horn_fits_is_refused():
-    narrow = SERVOS["lid"].model_copy(update={"limits_us": (1400, 1500)})
-    with pytest.raises(InvalidRequest, match=r"^lid: no horn lets it reach its .* 1400\.\.1500$"):
-        Misadjustment(1).servo("lid", narrow, DEGREE_US)
-    assert Misadjustment(1, 1.01).servo("lid", narrow, DEGREE_US).middle_us == 1450.0
-
-
-@pytest.mark.parametrize(
-    "text", ["", "x", "-1", "1.5", "7:x", "7:0", "7:-1", "7:5.1", f"{2**63}", "7:nan"]
-)
-def test_what_is_no_seed_is_refused(text):
-    assert parse_misadjustment("7:").scale == 1.0
-    with pytest.raises(InvalidRequest, match="write SEED or SEED:SCALE") as caught:
-        parse_misadjustment(text)
-    assert str(caught.value).startswith(f"--misadjust {text}: ")
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -163,24 +130,3 @@ def test_every_kind_of_robot_can_be_built_badly(name):
     if profile.cameras:
         difference = Studio(robot).shoot().image.astype(int) - Studio(as_drawn).shoot().image
         assert np.abs(difference).mean() > 1
-
-
-def constants_of(folder: str) -> set[str]:
-    """Names of the constants that the modules of a folder define or import."""
-    trees = [ast.parse(path.read_text()) for path in Path(folder).rglob("*.py")]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    stored = {one.id for one in nodes if isinstance(one, ast.Name) and one.id.isupper()}
-    imported = {one.name for one in nodes if isinstance(one, ast.alias) and one.name.isupper()}
-    return stored | imported
-
-
-def test_what_finds_positions_and_the_truth_that_they_are_held_against_share_no_constant():
-    twin = Path(str(robot.twin.__file__)).parent
-    truth = {
-        name
-        for module in ("misadjustment", "grip", "servo")
-        for name in vars(importlib.import_module(f"robot.twin.{module}"))
-        if name.isupper()
-    }
-    assert "SOFTNESS_DEGREES" in truth
-    assert truth & constants_of(str(twin.parent / "calibration")) == set()

@@ -7,12 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from robot.motion.stepper import StepperLimits, stepper_move
-from robot.settings import Stepper, load_profile
-from robot.settings.profile import SimulatedActuator
 from robot.twin.misadjustment import ServoTruth
-from robot.twin.registry import Build, Stop
+from robot.twin.registry import Stop
 from robot.twin.servo import ServoMotor
-from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, wire_stepper
+from robot.twin.stepper import Rotor, StepMotor, StepperEndStop
 from robot.twin.tmc2209 import Tmc2209
 from robot.twin.violations import Incidents
 from tests.rig.boards import rises_of
@@ -95,16 +93,6 @@ def test_a_servo_creeps_the_last_of_its_way_and_is_slow_while_others_move(incide
     assert (servo.position, servo.moving) == (1600.0, False)
 
 
-def test_a_loose_horn_comes_to_rest_elsewhere_each_time(incidents):
-    servo = servo_of(incidents, loose_us=3.0)
-    seen = set()
-    for _ in range(8):
-        drive(servo, incidents, 1600, 0.1)
-        seen.add(servo.position)
-        drive(servo, incidents, 1500, 0.1)
-    assert len(seen) == 8 and 1597 <= min(seen) < 1599 and 1601 < max(seen) <= 1603
-
-
 def test_a_servo_that_pushes_for_over_a_second_is_reported_once(incidents):
     servo = servo_of(incidents, Stop(1600.0, True, "strained", "pushes"), slack_us=4.0)
     drive(servo, incidents, 1700, 0.9)
@@ -185,26 +173,6 @@ def test_a_stepper_loses_steps(stepper, incidents, case):
     assert kinds(incidents) == ["lost-steps"]
 
 
-def test_a_lost_step_by_request_is_silent(stepper, incidents):
-    stepper.direction_edge(True)
-    stepper.lose_steps(2)
-    step(stepper, ramp(1_000, 10_000, 10))
-    assert stepper.position == 8
-    stepper.jammed = True
-    step(stepper, [1e6, 1.01e6])
-    assert (stepper.position, stepper.lost_steps) == (8, 4)
-    assert not kinds(incidents)
-
-
-def test_a_motor_that_jams_in_full_run_is_at_rest(stepper, incidents):
-    """Only what was asked for is wrong with it: that it stops dead is no news."""
-    step(stepper, FULL_RUN)
-    stepper.jammed = True
-    step(stepper, [FULL_RUN[-1] + 330])
-    stepper.advance(FULL_RUN[-1], FULL_RUN[-1] + 100_000)
-    assert (stepper.lost_steps, kinds(incidents)) == (1, [])
-
-
 @pytest.mark.parametrize(("harder", "loses"), [(1.0, False), (2.5, True)])
 def test_a_rotor_loses_as_much_however_fine_its_steps_are(harder, loses):
     """A half turn with the motors of six-motor-record, or with so much more acceleration."""
@@ -229,23 +197,6 @@ def test_play_is_lost_whenever_the_motor_turns_round(incidents):
     assert not kinds(incidents)
 
 
-def test_a_reversed_stepper_with_coarser_steps_goes_twice_as_far_backwards(incidents):
-    rotor = Rotor(1e5, 1e7)
-    motor = StepMotor("table", 0, rotor, incidents.report, inverted=True, step=2.0, play=3)
-    motor.direction_edge(True)
-    step(motor, [1e4 * number for number in range(10)])
-    assert motor.position == -20 + 3
-    assert not kinds(incidents)
-
-
-@pytest.mark.parametrize(("more", "steps"), [({}, 0.0), ({"power_on_steps": 37}, 37.0)])
-def test_a_stepper_stands_where_it_was_left(incidents, more, steps):
-    settings = load_profile("six-motor").actuators_of(Stepper)["up"]
-    physics = SimulatedActuator.model_validate(more)
-    wired = wire_stepper("up", settings, physics, None, Build(), incidents.report)
-    assert wired.motor.position == steps
-
-
 def test_an_end_stop_is_active_from_its_edge_on():
     forwards, backwards = StepperEndStop(10, 1, True), StepperEndStop(10, -1, False)
     assert [forwards.level(at) for at in (9.99, 10, 1e9)] == [False, True, True]
@@ -257,10 +208,3 @@ def test_an_end_stop_is_active_from_its_edge_on():
     assert all(narrow.level(at) for at in places)
     narrow.stuck = False
     assert not any(narrow.level(at) for at in places)
-
-
-def test_a_worn_end_stop_is_active_at_every_other_step_near_its_edges():
-    worn = StepperEndStop(10, 1, True, 10)
-    worn.chatter = 2
-    expected = {10, 12, *range(13, 19), 20}
-    assert {at for at in range(8, 24) if worn.level(at)} == expected

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import array
 import asyncio
-import fcntl
 import socket
 import struct
-import subprocess
-import termios
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.computer.board_family import executable
 from robot.panel.gpio import PanelError
 from robot.settings import load_profile
 from robot.twin.client import TwinCamera, TwinGpio
@@ -36,7 +30,6 @@ OPEN_US, FRAME_US = 1534, 20_000
 MANY_FRAMES = 4_000
 """Whose edges are read in several pieces."""
 
-MOST_UNDER_WAY_BYTES = 64 * 1024
 LIMIT_S = 20.0
 """For what would wait for ever if it went wrong."""
 
@@ -178,33 +171,6 @@ async def test_the_panel_bounces_and_lights_up(server):
 def test_no_robot_is_a_named_fault(tmp_path, client):
     with pytest.raises((CameraError, PanelError), match="no simulated robot"):
         client(str(tmp_path / "nobody.sock"))
-
-
-def stuck_at(connection: socket.socket) -> int:
-    """Bytes that wait to be read when no more arrive, because nobody reads."""
-    count, same, before = array.array("i", [0]), 0, 0
-    while same < 50:
-        fcntl.ioctl(connection, termios.FIONREAD, count)
-        same, before = (same + 1 if count[0] == before and before else 0), count[0]
-        time.sleep(0.01)
-    return before
-
-
-def test_little_is_under_way_to_a_robot_that_is_slower(tmp_path):
-    """While it waits for its robot the firmware does not answer the host."""
-    options = ["--pty-link", str(tmp_path / "port"), "--pins", str(tmp_path / "pins")]
-    command = [executable("cubist-firmware-host"), *options, "--speed", "1000"]
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(tmp_path / "pins"))
-        listener.listen(1)
-        listener.settimeout(LIMIT_S)
-        with subprocess.Popen(command) as process:
-            try:
-                connection, _ = listener.accept()
-                with connection:
-                    assert 0 < stuck_at(connection) <= MOST_UNDER_WAY_BYTES
-            finally:
-                process.terminate()
 
 
 def test_the_same_pin_is_another_actuator_at_each_board(pair):
