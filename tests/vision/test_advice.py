@@ -8,52 +8,13 @@ import pytest
 
 from vision.frame import Frame
 from vision.locate import advice
-from vision.locate.advice import Matter, advise, edge_width, flatness
+from vision.locate.advice import Matter, advise, edge_width
 from vision.locate.face import FaceGrid
 
 
 def upright(left: float, top: float, width: float, height: float, size: int = 3) -> FaceGrid:
     corners = [[left, top], [left + width, top], [left + width, top + height], [left, top + height]]
     return FaceGrid.from_corners(corners, size)
-
-
-def test_a_tilt_is_measured_in_the_middle_of_the_face():
-    assert flatness(upright(0, 0, 90, 90)) == pytest.approx(1)
-    assert (
-        flatness(upright(0, 0, 90, 60)) == flatness(upright(0, 0, 60, 90)) == pytest.approx(2 / 3)
-    )
-    # Leaning like a parallelogram: axes of the ellipse that a circle becomes.
-    leaning = FaceGrid.from_corners([[0, 0], [90, 0], [180, 90], [90, 90]], 2)
-    long, short = np.linalg.svd(np.array([[1.0, 1.0], [0.0, 1.0]]), compute_uv=False)
-    assert flatness(leaning) == pytest.approx(short / long)
-    away = FaceGrid(3, np.array([[30.0, 0, 0], [0, 30.0, 0], [0, 0.2, 1.0]]), 1.0, 1.0)
-    w = 1 + 0.2 * 1.5
-    right, down = 30 * 0.5 / w, 30 * (2.0 / (1 + 0.2 * 2.0) - 1.5 / w)
-    aside = 30 * 1.5 * (1 / (1 + 0.2 * 2.0) - 1 / w)
-    axes = np.linalg.svd(np.array([[right, 0], [aside, down]]), compute_uv=False)
-    assert flatness(away) == pytest.approx(axes[1] / axes[0])
-
-
-def borders(ramp: int, upright_only: bool = False) -> Frame:
-    """A face of 3 x 3 stickers of 40 pixels that go over into each other within ``ramp``."""
-    levels = np.array([60.0, 200.0, 90.0])
-    place = np.arange(120)
-    row = np.interp(
-        place,
-        [0, 40 - ramp / 2, 40 + ramp / 2, 80 - ramp / 2, 80 + ramp / 2, 120],
-        [levels[0], levels[0], levels[1], levels[1], levels[2], levels[2]],
-    )
-    flat = np.repeat(row[None], 120, axis=0)
-    image = flat if upright_only else (flat + flat.T) / 2
-    return Frame(np.repeat(image[..., None], 3, axis=2).astype(np.uint8), "", 0)
-
-
-@pytest.mark.parametrize("ramp", [4, 8, 16])
-@pytest.mark.parametrize("upright_only", [False, True])
-def test_the_width_of_borders_is_a_part_of_a_sticker(ramp, upright_only):
-    grid = FaceGrid(3, np.array([[40.0, 0, -0.5], [0, 40.0, -0.5], [0, 0, 1]]), 1.0, 1.0)
-    width = edge_width(borders(ramp, upright_only), grid)
-    assert width == pytest.approx(ramp / 40, rel=0.15)
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import re
-from collections.abc import Callable
 from itertools import chain, repeat
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -20,15 +15,14 @@ from tests.rig.cameras import (
     SENSORS,
     V4L2_RAISES,
     FakeClock,
-    FakeDriver,
     FakePicamera2,
     FakeRequest,
     FakeV4l2,
 )
-from vision.cameras import photographs, picamera2, registry, usb
-from vision.cameras.base import CameraError, CameraGuard, CameraTrouble, Unsettled
+from vision.cameras import photographs, registry
+from vision.cameras.base import CameraError, Unsettled
 from vision.cameras.picamera2 import Picamera2Camera, ask_for_cameras
-from vision.cameras.usb import UsbCamera, device_path, examine
+from vision.cameras.usb import UsbCamera
 from vision.frame import Frame
 from vision.measure.stickers import BracketingCamera
 
@@ -66,18 +60,6 @@ def test_pictures_are_rgb_and_of_the_moment(fake):
     red, green, blue = frame.image[24, 32].astype(int)
     assert red > green > blue, "the fake's scene is red; buffers given back are black"
     assert (frame.camera, frame.time_us) == ("top", fake.clock.now_us)
-
-
-@pytest.mark.parametrize(
-    ("kind", "raises", "others"),
-    [
-        (FakePicamera2, PICAMERA2_RAISES, {"sensor_modes", "seen_share"}),
-        (FakeV4l2, V4L2_RAISES, set()),
-    ],
-)
-def test_all_that_a_program_may_call_may_fail(kind, raises, others):
-    calls = {name for name in vars(kind) if not name.startswith("_") and name.islower()}
-    assert set(raises) == calls - others
 
 
 @pytest.mark.parametrize(
@@ -162,27 +144,6 @@ def test_libcamera_is_asked_for_cameras_in_a_process_of_its_own(
         ask_for_cameras(**limit)
 
 
-OPENING = "Camera __init__ sequence did not complete."
-
-
-@pytest.mark.parametrize(
-    ("error", "cause", "trouble", "told"),
-    [
-        (RuntimeError(OPENING), "Device or resource busy", CameraTrouble.BUSY, "resource busy"),
-        (RuntimeError(OPENING), "role not supported", CameraTrouble.ABSENT, "role not supported"),
-        (IndexError("list index"), "", CameraTrouble.ABSENT, "there is no Raspberry Pi camera 0"),
-    ],
-)
-def test_a_camera_in_use_is_told_from_none(error, cause, trouble, told):
-    def open_device(_: int) -> FakePicamera2:
-        error.__context__ = RuntimeError(cause) if cause else None  # as picamera2 hides the cause
-        raise error
-
-    with pytest.raises(CameraError, match=f"{told}$") as fault:
-        Picamera2Camera(0, (64, 48), open_device=open_device).settle()
-    assert fault.value.trouble is trouble
-
-
 @pytest.mark.parametrize("sensor", SENSORS)
 @pytest.mark.parametrize("resolution", [(480, 360), (640, 480), (960, 720), (1280, 960)])
 def test_pictures_show_all_that_the_lens_does(sensor, resolution):
@@ -192,12 +153,6 @@ def test_pictures_show_all_that_the_lens_does(sensor, resolution):
     assert fake.seen_share > 0.98
     assert all(have >= wanted for have, wanted in zip(fake.mode[0], resolution, strict=True))
     assert fake.mode[0] < fake.modes[-1][0], "not the largest, which is slow"
-
-
-def test_a_sensor_that_tells_no_modes_may_crop_the_view(pi, monkeypatch, caplog):
-    monkeypatch.setattr(FakePicamera2, "sensor_modes", None)
-    assert camera_of(pi).capture().image.any()
-    assert "may be cropped" in caplog.text and pi.seen_share < 0.5
 
 
 @pytest.mark.parametrize("call", ["make_array", "get_metadata", "release"])
@@ -218,38 +173,6 @@ def test_a_picture_that_cannot_be_taken_out_is_a_fault_and_its_buffer_is_given_b
     assert pi.closed and all(request.released for request in pi.requests)
 
 
-@pytest.mark.parametrize("trouble", ["slow", "silent", "failed"])
-def test_a_focus_that_is_not_found_ends_nothing(pi, trouble):
-    pi.focus_s = 25.0 if trouble == "slow" else 1.0
-    pi.unsaid = {"AfState"} if trouble == "silent" else set()
-    if trouble == "failed":
-        pi.autofocus_cycle = lambda wait: False  # type: ignore[method-assign] # as libcamera's
-    pi.state["LensPosition"] = 2.5
-    camera = camera_of(pi)
-    camera.settle()
-    assert camera.unsettled == {LENS}
-    assert pi.state["LensPosition"] == 2.5 and pi.state["AfMode"] == 0
-    assert pi.clock.now_us < 12_000_000
-    pi.focus_s, pi.unsaid = 1.0, set()
-    if trouble != "failed":
-        camera.settle()
-        assert camera.unsettled == set()
-
-
-def test_picamera2_tells_what_it_cannot_lock_and_takes_no_darker_pictures_then(pi):
-    silent = FakePicamera2(pi.clock)
-    silent.unsaid = {"ExposureTime"}
-    for name in ("ExposureTime", "AeEnable", "ColourGains", "AwbEnable"):
-        del pi.camera_controls[name]
-    cameras = [camera_of(pi), camera_of(silent)]
-    for camera, unsettled in zip(cameras, ({EXPOSURE, WHITE}, {EXPOSURE}), strict=True):
-        assert camera.capture_at(0.4) is None  # settles first
-        assert camera.unsettled == unsettled
-    assert cameras[0].capture().image.any()
-    with pytest.raises(CameraError, match="no picture: KeyError 'ExposureTime'"):
-        cameras[1].capture()
-
-
 @pytest.mark.parametrize(("ideal_us", "has_darker"), [(60_000, True), (180, False), (130, False)])
 def test_darker_pictures_are_taken_if_the_camera_can_and_the_lock_is_back(ideal_us, has_darker):
     fake = FakePicamera2(FakeClock(), ideal_us=ideal_us)
@@ -264,23 +187,6 @@ def test_darker_pictures_are_taken_if_the_camera_can_and_the_lock_is_back(ideal_
         assert camera.capture().image[24, 32, 0] == 255, "the ordinary picture clips"
         light = (darker.image[24, 32, 0] / 255) ** 2.2
         assert light == pytest.approx(0.6 * 0.4 * usual * 2 / 40_000, rel=0.1)
-
-
-@pytest.mark.parametrize("name", ["ExposureTime", "AnalogueGain", "ColourGains"])
-def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(name):
-    fake = FakePicamera2(FakeClock(), focus=False)
-    fake.bends = {name: (9.0, 9.0) if name == "ColourGains" else 99}
-    take, frames = fake.set_controls, []
-
-    def note(controls: dict[str, object]) -> None:
-        frames.extend([fake.frames] * (name in controls))
-        take(controls)
-
-    fake.set_controls = note  # type: ignore[method-assign,assignment] # and notes when
-    with pytest.raises(CameraError, match="camera top: exposure and gains could not be") as fault:
-        camera_of(fake).settle()
-    assert fault.value.trouble is CameraTrouble.STALE
-    assert fake.frames - frames[0] == 20
 
 
 # Cameras with a driver for V4L2.
@@ -317,32 +223,6 @@ def test_only_what_the_driver_takes_is_locked(v4l2, refused, values, unsettled):
         assert v4l2.properties[cv2.CAP_PROP_AUTOFOCUS] == 0.0
 
 
-def test_an_empty_picture_is_a_fault(v4l2):
-    v4l2.retrieve = lambda: (True, np.empty((0, 0, 3), np.uint8))  # type: ignore[method-assign] # as OpenCV
-    with pytest.raises(CameraError, match="video device 0 returns no pictures"):
-        camera_of(v4l2).capture()
-    assert v4l2.closed
-
-
-def test_a_light_that_never_rests_does_not_hold_up_for_ever(v4l2):
-    start, grab = v4l2.clock.now_us, v4l2.grab
-
-    def unsteady() -> bool:
-        v4l2.properties[cv2.CAP_PROP_EXPOSURE] = 50.0 + 40.0 * (v4l2.frames % 2)
-        return grab()
-
-    v4l2.grab = unsteady  # type: ignore[method-assign] # the lamp flickers
-    camera_of(v4l2).settle()
-    assert 4_000_000 <= v4l2.clock.now_us - start < 4_000_000 + 2 * v4l2.FRAME_US
-
-
-def test_a_picture_that_comes_in_one_row_gets_its_rows_back(v4l2):
-    v4l2.frozen = v4l2.set(cv2.CAP_PROP_AUTO_EXPOSURE, 1.0)
-    whole = camera_of(v4l2).capture().image
-    v4l2.flat = True
-    assert np.array_equal(camera_of(v4l2).capture().image, whole)
-
-
 def test_old_and_damaged_pictures_are_passed_over_and_compressed_ones_asked_for(v4l2):
     camera = camera_of(v4l2)
     v4l2.buffered = 4
@@ -359,64 +239,10 @@ def test_old_and_damaged_pictures_are_passed_over_and_compressed_ones_asked_for(
     assert only.format == FakeV4l2.YUYV
 
 
-@pytest.mark.parametrize(
-    ("driver", "found"),
-    [
-        (FakeDriver(QUERYCAP=errno.ENOTTY), CameraTrouble.ABSENT),
-        (FakeDriver(QUERYCAP=errno.ENODEV), CameraTrouble.ABSENT),
-        (FakeDriver(able=0x0080_0000), CameraTrouble.ABSENT),  # a webcam's metadata
-        (FakeDriver(REQBUFS=errno.EBUSY), CameraTrouble.BUSY),
-        (FakeDriver(REQBUFS=errno.ENODEV), CameraTrouble.ABSENT),
-        (FakeDriver(REQBUFS=errno.EINVAL), set()),  # no buffers to map, but it may be read
-        (FakeDriver(), set()),
-        (FakeDriver(controls=frozenset()), {EXPOSURE, WHITE}),
-        (FakeDriver(controls=frozenset({0x009A_0901})), {WHITE}),
-    ],
-)
-def test_the_kernel_tells_what_opencv_does_not(tmp_path, driver, found):
-    path = tmp_path / "video0"
-    path.touch()
-    if isinstance(found, set):
-        assert examine(path, driver) == found
-        return
-    with pytest.raises(CameraError, match="video") as error:
-        examine(path, driver)
-    assert error.value.trouble is found
-
-
-@pytest.mark.parametrize(
-    ("device", "number", "trouble", "told"),
-    [
-        ("/dev/no-such-video", None, CameraTrouble.ABSENT, "No such file or directory"),
-        ("/dev/null", None, CameraTrouble.ABSENT, "no video device"),
-        ("/", None, CameraTrouble.ABSENT, "Is a directory"),
-        (0, errno.EACCES, CameraTrouble.REFUSED, "/dev/video0: Permission denied$"),
-        # Of a service that may use no such devices.
-        (0, errno.EPERM, CameraTrouble.REFUSED, "/dev/video0: Operation not permitted$"),
-        (0, errno.EBUSY, CameraTrouble.BUSY, "/dev/video0: Device or resource busy$"),
-    ],
-)
-def test_a_device_that_does_not_open_is_told_by_why(device, number, trouble, told, monkeypatch):
-    def refuse(path: Path, _: int) -> int:
-        raise OSError(number, os.strerror(number or 0), path)
-
-    if number is not None:
-        monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(CameraError, match=f"camera side: .*{told}") as error:
-        UsbCamera(device, (64, 48), "side").settle()
-    assert error.value.trouble is trouble
-    assert device_path(2) == device_path("2") == Path("/dev/video2")
-
-
 # Checks of every kind.
 
 
 NOW_US = 10_000_000
-
-
-@pytest.fixture
-def guard() -> CameraGuard:
-    return CameraGuard("top", lambda: NOW_US)
 
 
 def picture(lit: int = 1000, level: int = 11, time_us: int = NOW_US) -> Frame:
@@ -426,75 +252,6 @@ def picture(lit: int = 1000, level: int = 11, time_us: int = NOW_US) -> Frame:
     looked_at[:lit, 1] = level
     image[::4, ::4] = looked_at.reshape(image[::4, ::4].shape)
     return Frame(image, "top", time_us)
-
-
-def trouble_of(guard: CameraGuard, frame: Frame) -> CameraTrouble | None:
-    try:
-        assert guard.check(frame) is frame
-    except CameraError as fault:
-        return fault.trouble
-    return None
-
-
-@pytest.mark.parametrize(
-    ("frame", "trouble"),
-    [
-        (picture(time_us=NOW_US - 500_000), None),
-        (picture(time_us=NOW_US - 500_001), CameraTrouble.STALE),
-        (picture(2, 11), None),
-        (picture(1, 255), CameraTrouble.BLACK),
-        (picture(9, 10), CameraTrouble.BLACK),
-    ],
-)
-def test_a_picture_may_be_half_a_second_old_and_dark_but_for_two_pixels(guard, frame, trouble):
-    assert trouble_of(guard, frame) is trouble
-
-
-def test_the_third_time_the_same_picture_is_frozen(guard):
-    one, other = picture(level=100), picture(level=101)
-    frozen = CameraTrouble.FROZEN
-    assert [trouble_of(guard, one) for _ in range(4)] == [None, None, frozen, frozen]
-    assert [trouble_of(guard, frame) for frame in (other, one, one, other, one)] == [None] * 5
-
-
-def fails(trouble: CameraTrouble) -> Callable[..., Any]:
-    """A question that the camera's library answers with this trouble."""
-
-    def fail(*asked: object) -> None:
-        raise CameraError("", trouble, f"the library says so of {asked}")
-
-    return fail
-
-
-LOOSE = frozenset({WHITE, EXPOSURE})
-
-
-@pytest.mark.parametrize(
-    ("check", "device", "answer", "verdict", "text", "remedy"),
-    [
-        (picamera2, 1, lambda: ["imx219", "imx708"], "ok", "picamera2 1: imx708", "^$"),
-        (picamera2, "0", list, "bad", "the Pi sees no camera 0", "ribbon"),
-        (picamera2, 0, fails(CameraTrouble.SOFTWARE), "bad", "the library says", "apt install"),
-        (
-            picamera2,
-            0,
-            fails(CameraTrouble.REFUSED),
-            "bad",
-            "the library says",
-            "usermod -aG video",
-        ),
-        (usb, 3, fails(CameraTrouble.ABSENT), "bad", "/dev/video3", "Plug the camera in"),
-        (usb, 3, fails(CameraTrouble.REFUSED), "bad", "/dev/video3", "usermod -aG video"),
-        (usb, 3, fails(CameraTrouble.BUSY), "ok", "in use: by cubistd", "^$"),
-        (usb, 3, lambda _: LOOSE, "warning", "does not lock exposure and white bal", "light"),
-        (usb, 3, lambda _: frozenset(), "ok", "/dev/video3", "^$"),
-    ],
-)
-def test_a_check_up_takes_no_picture_and_names_a_remedy(
-    check, device, answer, verdict, text, remedy
-):
-    found = check.check_camera(device, answer)
-    assert found.verdict == verdict and text in found.text and re.search(remedy, found.remedy)
 
 
 def test_cameras_are_opened_and_checked_by_their_kind(tmp_path):

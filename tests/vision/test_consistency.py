@@ -12,7 +12,6 @@ from solver.cube.cube import Cube
 from tests.rig.scans import (
     MIRRORED,
     PLAIN,
-    STRAIGHT,
     altered,
     classic,
     moved,
@@ -21,8 +20,8 @@ from tests.rig.scans import (
     with_look,
 )
 from tests.rig.scenes import outcome_of
-from vision.decide.arrangements import Explanation, LeastPriors, all_turns, priors, symmetries
-from vision.decide.consistency import UNIQUE, explain_scan, odd_face, repeated_face
+from vision.decide.arrangements import Explanation
+from vision.decide.consistency import UNIQUE, odd_face
 from vision.decide.reader import Unreadable, read_cube
 from vision.measure.sticker_colours import FACES, StickerColours
 
@@ -58,99 +57,6 @@ def test_every_mistake_after_the_first_is_less_likely(source, turns, mirrored, a
     assert told in "; ".join(one.mistakes) and bool(one.mistakes) == (against > 0)
     assert one.is_mirrored_only == (told == "all pictures were mirrored")
     assert one.differing_face(one) == "U"
-
-
-def test_two_explanations_differ_first_in_their_order_then_in_their_turns():
-    plain = Explanation(PLAIN, STRAIGHT)
-    assert plain.differing_face(Explanation(PLAIN, (0, 0, 0, 2, 1, 0))) == "D"
-    assert plain.differing_face(Explanation((0, 1, 2, 3, 5, 4), (1, 0, 0, 0, 0, 0))) == "L"
-
-
-@pytest.mark.parametrize("size", [2, 3])
-@pytest.mark.parametrize("mirrored", [False, True])
-def test_a_scan_put_right_takes_every_sticker_from_its_picture(size, mirrored):
-    """Mirrored left to right, then turned clockwise: ``turns`` undoes that for each number."""
-    turns, source = (0, 1, 2, 3, 1, 2), (3, 0, 1, 2, 5, 4)
-    true = np.arange(6 * size * size).reshape(6, size, size)
-    shown = np.empty_like(true)
-    for face, (turn, origin) in enumerate(zip(turns, source, strict=True)):
-        picture = true[face, :, ::-1] if mirrored else true[face]
-        shown[origin] = np.rot90(picture, -turn)
-    one = Explanation(source, turns, mirrored)
-    assert np.array_equal(shown.ravel()[one.stickers(size)], true.ravel())
-    light = np.repeat(shown.reshape(-1, 1) / 100, 3, axis=1).astype(np.float32)
-    parts = np.split(light, 6)
-    scan = synthetic_scan(1, size).colours
-    seen = StickerColours.from_faces(
-        {
-            face: replace(
-                scan.face(face),
-                linear_rgb=part,
-                spread=part / 8,
-                saturated=part[:, 0] > 0.1,
-                valid=part[:, 0] > 0.05,
-                positions=part[:, :2] if face != "B" else None,
-            )
-            for face, part in zip(FACES, parts, strict=True)
-        }
-    )
-    right = one.correct(seen)
-    wanted = true.ravel() / 100
-    assert right.linear_rgb[:, 1] == pytest.approx(wanted)
-    assert right.spread[:, 1] == pytest.approx(wanted / 8)
-    assert (right.saturated == (np.float32(wanted) > 0.1)).all()
-    assert (right.valid == (np.float32(wanted) > 0.05)).all()
-    for face, origin in zip(FACES, source, strict=True):
-        look = right.face(face)
-        assert (look.positions is None) == (FACES[origin] == "B")
-        if look.positions is not None:
-            assert np.array_equal(look.positions, look.linear_rgb[:, :2])
-
-
-@pytest.mark.parametrize("source", [PLAIN, SWAPPED, ALL])
-def test_the_least_priors_bound_all_ways_to_hold_the_cube(source):
-    rng = np.random.default_rng(1)
-    against = rng.uniform(0, 5, 48)
-    least = LeastPriors(source, against)
-    turns = rng.integers(0, 4096, 200)
-    held, turned = symmetries().equivalents(np.array([source] * 200), all_turns()[turns])
-    every = priors(held, turned, symmetries().mirrors) + against
-    found, exact = least.bounds_for(turns), every.min(axis=1)
-    assert (found <= exact + 1e-9).all()
-    assert found[exact < 30] == pytest.approx(exact[exact < 30])
-    assert (least.floor[turns] <= found + 1e-9).all()
-
-
-@pytest.mark.parametrize("size", [3, 4, 5])
-@pytest.mark.parametrize("turns", [(0, 1, 0, 0, 0, 0), (0, 1, 3, 0, 2, 0)])
-def test_turned_faces_are_turned_back(size, turns):
-    found = explain_scan(altered(synthetic_scan(3, size).colours, Explanation(PLAIN, turns)))
-    assert found.is_sure
-    assert found.best.turns == turns
-
-
-def test_six_pictures_turned_at_random_may_have_been_exchanged_too():
-    """Held otherwise, the same cube needs four pictures exchanged and fewer of them turned."""
-    found = explain_scan(altered(synthetic_scan(3).colours, Explanation(PLAIN, (1, 2, 3, 3, 2, 1))))
-    assert not found.is_sure
-    assert found.rival is not None
-
-
-def test_a_turned_face_of_a_pocket_cube_is_turned_back_or_left():
-    """With corners alone several cubes may explain a turned face."""
-    found = 0
-    for seed in range(8):
-        explanation = explain_scan(altered(synthetic_scan(seed, 2).colours, turned("D", 1)))
-        assert not explanation.is_sure or explanation.best.turns == (0, 0, 0, 1, 0, 0)
-        found += explanation.is_sure
-    assert found >= 4
-
-
-def test_a_good_scan_needs_no_explanation():
-    for seed in range(6):
-        colours = synthetic_scan(seed, 3).colours
-        assert explain_scan(colours).as_it_came
-        assert repeated_face(colours) is None
 
 
 RANDOM = Cube.random(np.random.default_rng(11)).facelets()

@@ -17,9 +17,9 @@ from vision.decide.consistency import UNIQUE, ScanExplanation
 from vision.decide.estimate import Decision, decide
 from vision.decide.misassembly import Misassembled
 from vision.decide.reader import CubeReading, Unreadable, Verdict, calibrate_margin, decide_again
-from vision.decide.schemes import all_namings, known_orders, recognise_colours, scheme_costs
+from vision.decide.schemes import known_orders, recognise_colours
 from vision.measure.colour_space import USUAL, LightFeatures
-from vision.measure.sticker_colours import FACES, StickerColours
+from vision.measure.sticker_colours import StickerColours
 
 
 @cache
@@ -116,30 +116,6 @@ def test_a_refusal_names_the_face_to_look_at_again(values, reason, doubtful, fac
     assert (refusal.value.doubtful, refusal.value.look_again) == (doubtful, face)
 
 
-@pytest.mark.parametrize(
-    ("unclear", "face"),
-    [
-        ("", None),
-        ("RFLB", "R"),  # U and D are of one axis
-        ("UFDB", "U"),
-        ("RFDL", None),
-        ("FDLBU", "U"),
-        ("URFDLB", "U"),
-    ],
-)
-@pytest.mark.parametrize("why", ["strange", "unseen"])
-def test_two_centres_of_different_axes_name_the_faces(unclear, face, why):
-    which = marked(*centres(3)[[FACES.index(letter) for letter in unclear]])
-    weight = np.where(which & (why == "unseen"), 0.0, 1.0)
-    seen = replace(clear().features, weight=weight)
-    verdict = Verdict(replace(clear(), strange=which & (why == "strange"), features=seen), 3)
-    assert verdict.unnamed_face == face
-    assert replace(verdict, size=2).unnamed_face is None
-    reading = reader._reading(verdict)
-    assert (reading.look_again, reading.confident) == (face, face is None)
-    assert (reading.margin == 0) == (face is not None)
-
-
 FEATURES = LightFeatures.from_colours(StickerColours.from_srgb(2, np.full((24, 3), 150)))
 
 
@@ -172,16 +148,6 @@ def test_usual_colours_stand_as_on_a_cube_that_is_sold(scheme, known, odd):
     orders = known_orders(model.mean, FEATURES, known)
     found = ["".join(scheme[i] for i in order) for order in orders or []]
     assert found == (["WRGYOB", "WRGBOY"] if known is None else [known])
-
-
-def test_colours_too_far_from_the_usual_ones_have_no_names():
-    away = np.zeros((6, 3))
-    away[:2, 0] = 1, -1  # no tint: a root mean square of the square root of a third
-    for far, is_known in ((1.05, True), (1.07, False)):
-        mean = standing("WRGYOB", tint=-0.4) + away * far * 3**0.5
-        assert (recognise_colours(mean, FEATURES) is not None) == is_known
-        assert (known_orders(mean, FEATURES) is not None) == is_known
-        assert bool(scheme_costs(mean, FEATURES)(all_namings()).any()) == is_known
 
 
 class Thoughts:
@@ -254,14 +220,3 @@ def test_what_else_may_have_happened_to_the_pictures_bounds_the_margin(thoughts)
     assert thoughts.of(price=price).margin == 0.0
     price[4] = 0
     assert thoughts.of(price=price).margin == sure.margin
-
-
-@pytest.mark.parametrize("seed", [3, 4, 5])
-def test_doubt_is_the_share_of_other_letters_and_names_what_to_look_at(seed):
-    decision = decide(synthetic_scan(seed, 3, harsh=3.0).colours)
-    assert decision.doubt.min() > -1e-6 and decision.doubt.max() < 1 + 1e-6
-    doubtful = set(decision.doubtful.tolist())
-    assert set(np.flatnonzero((decision.doubt > 0.01) | decision.strange)) <= doubtful
-    assert (decision.price >= 0).all() and (decision.deviation >= 0).all()
-    assert clear().doubt.max() < 0.01 and not len(clear().recoloured)
-    assert clear().doubtful.tolist() == np.flatnonzero(clear().strange).tolist()

@@ -276,19 +276,6 @@ def test_numbers_out_of_range_are_rejected(complaint, call, cases):
             call(*arguments)
 
 
-def test_the_limits_themselves_are_accepted():
-    for shape, ranks in (((1, 1, 1), 1), ((1, 1, 3), 4), ((12, 12, 2), 1)):
-        assert ranked(*shape, ranks=ranks).cost(0, 0, 0) == shape[0]
-    assert ranked(1, 1, 1).cost(0, 1, 0) == np.inf
-    assert _native.cheapest_assignment(np.eye(2)) == [1, 0]
-    orbit(patterns=((5,), (0,)))
-    orbit(patterns=ONE, copies=2)
-    orbit(np.zeros((12, 1)), np.zeros((12, 1)), "edge")
-    orbit(((0, 1, 2),), ((0, 1, 2), (1, 2, 0), (2, 0, 1)), "corner", turns=3)
-    orbit(np.zeros((13, 1)), np.zeros((13, 1)))
-    estimator("total_cost", *MODEL, LETTERS + 5)
-
-
 if __name__ == "__main__":
     for of, given, _ in FIGURES:
         print(f"    ({of.__name__}, {given!r}, {of(*given)!r}),")

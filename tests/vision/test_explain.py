@@ -1,17 +1,14 @@
 """The picture that explains a reading."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
-import cv2
 import numpy as np
 import pytest
 
 from tests.rig.scans import synthetic_scan
-from vision.decide.reader import CubeReading, Unreadable, read_cube
+from vision.decide.reader import CubeReading, read_cube
 from vision.decide.schemes import NAMES
-from vision.explain import Canvas, colour_names, explain, png, text_width, wrap_words
-from vision.frame import Frame
+from vision.explain import Canvas, colour_names, explain
 from vision.measure.sticker_colours import FACES, linear_to_srgb
 
 
@@ -40,35 +37,6 @@ def test_doubtful_stickers_are_ringed():
     doubtful = CubeReading(3, reading.facelets, reading.cube, 5.0, False, ("F3", "U1"))
     assert not has_colour(explain(colours, plain), ring)
     assert has_colour(explain(colours, doubtful), ring)
-
-
-def test_photographs_are_above_the_cube():
-    colours = synthetic_scan(1, 3).colours
-    axis = np.arange(3.0) * 20
-    cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 1, 2)
-    quads = cells + np.array([[30, 30], [50, 30], [50, 50], [30, 50]])
-    frame = Frame(np.full((120, 160, 3), (10, 90, 30), dtype=np.uint8), "test", 0)
-    looks = SimpleNamespace(
-        frames=dict.fromkeys(FACES, frame),
-        grids=dict.fromkeys(FACES, SimpleNamespace(quads=quads, fit=0.9)),
-    )
-    without = explain(colours, read_cube(colours))
-    picture = explain(colours, read_cube(colours), looks)
-    assert picture.shape[0] > without.shape[0]
-    assert has_colour(picture, (10, 90, 30), least=10_000)
-
-
-def test_png_is_lossless():
-    picture = explain(synthetic_scan(2, 2).colours, Unreadable("nothing", (), "U"))
-    decoded = cv2.imdecode(np.frombuffer(png(picture), dtype=np.uint8), cv2.IMREAD_COLOR)
-    assert (decoded[..., ::-1] == picture).all()
-
-
-def test_long_words_wrap_inside_the_room():
-    lines = wrap_words("one two three four five six seven", 12, 120)
-    assert " ".join(lines) == "one two three four five six seven"
-    assert len(lines) > 1
-    assert all(text_width(line, 12) <= 120 for line in lines)
 
 
 def test_stickers_carry_the_letters_that_people_call_their_colours_by(monkeypatch):

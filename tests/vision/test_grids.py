@@ -11,19 +11,14 @@ import cv2
 import numpy as np
 import pytest
 
-from vision.locate import face as finding
 from vision.locate import windows
 from vision.locate.evidence import GridEvidence, Pyramid, gather
-from vision.locate.face import FaceGrid
 from vision.locate.lattice import (
     Blobs,
     Lattice,
     edge_strength,
     find_blobs,
     find_lattices,
-    fit_homography,
-    inverse_of,
-    is_proper,
     project,
 )
 
@@ -43,21 +38,6 @@ def nodes(columns: int) -> np.ndarray:
 def placed(lattice: Lattice) -> list[list[int]]:
     """The nodes of a lattice, counted from its first column and row."""
     return sorted((lattice.nodes - lattice.nodes.min(axis=0)).tolist())
-
-
-def test_of_patches_that_share_a_centre_the_largest_stays():
-    """In any order, and however far apart they stand in the list."""
-    middles = np.array([[100.0 * number, 50.0] for number in range(40)])
-    inner = squares(middles + 1.0, 20.0)
-    for side in (21.0, 60.0):
-        outer = squares(middles, side)
-        for both in (inner.join_with(outer), outer.join_with(inner)):
-            assert sorted(both.distinct().centres.tolist()) == middles.tolist()
-    beside = squares(middles + np.array([7.0, 0.0]), 21.0)
-    assert len(inner.join_with(beside).distinct()) == 80
-    # The outline of a face does not stand for its middle sticker.
-    outline = squares(np.array([[30.0, 30.0]]), 90.0)
-    assert len(squares(30.0 * nodes(3), 27.0).join_with(outline).distinct()) == 10
 
 
 def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it():
@@ -146,25 +126,6 @@ def test_a_step_of_any_channel_is_an_edge(channel):
         assert (np.abs(blobs.areas**0.5 - 56) < 6).any() == found
 
 
-def test_a_homography_is_fitted_to_points_and_leads_there_and_back():
-    rng = np.random.default_rng(1)
-    points = rng.uniform(-3, 3, (12, 2))
-    true = np.array([[30.0, 4.0, 200.0], [-3.0, 28.0, 150.0], [0.02, -0.01, 1.0]])
-    affine = true * [[1], [1], [0]] + np.diag([0, 0, 1.0])
-    for homography, counts in ((true, (6, 12)), (affine, (3, 5))):
-        targets = project(homography, points)
-        assert project(inverse_of(homography), targets) == pytest.approx(points)
-        for count in counts:
-            found = fit_homography(points[:count], targets[:count])
-            assert found == pytest.approx(homography, rel=1e-6, abs=1e-9)
-    noisy = project(affine, points) + rng.normal(0, 0.01, (12, 2))
-    assert fit_homography(points, noisy) == pytest.approx(affine, abs=0.3)
-    # A lattice laid into a line is none; patches in a picture painted over made one.
-    assert is_proper(true)
-    assert not is_proper(np.array([[2.0, 4.0, 100.0], [1.0, 2.0, 50.0], [0.0, 0.0, 1.0]]))
-    assert not is_proper(np.full((3, 3), np.nan))
-
-
 @pytest.mark.parametrize("size", [2, 3, 5])
 @pytest.mark.parametrize("angle", [0.0, 20.0, 40.0])
 def test_a_face_turned_and_seen_from_aside_is_found_whole(size, angle):
@@ -205,34 +166,6 @@ def test_patches_of_one_face_stand_on_nodes_and_are_about_as_large(off, area, ta
     assert (found.residual > 1e-3) == (taken and off > 0)
 
 
-def test_a_grid_has_corners_cells_and_centres_row_by_row_and_moves_with_its_picture():
-    upright = np.array([[20.0, 0, 100], [0, 20.0, 50], [0, 0, 1]])
-    grid = FaceGrid(3, upright, fit=0.6, seen=0.4)
-    assert grid.corners.tolist() == [[100, 50], [160, 50], [160, 110], [100, 110]]
-    assert grid.quads.shape == (9, 4, 2)
-    assert grid.quads[5].tolist() == [[140, 70], [160, 70], [160, 90], [140, 90]]
-    assert grid.centres[[0, 1, 3, 8]].tolist() == [[110, 60], [130, 60], [110, 80], [150, 100]]
-    assert grid.pitch == pytest.approx(20)
-    oblong = FaceGrid.from_corners([[0, 0], [30, 0], [30, 60], [0, 60]], 3, 0.7)
-    assert (oblong.size, oblong.fit, oblong.seen, oblong.pitch) == (3, 0.7, 1.0, 15)
-    assert oblong.corners == pytest.approx(np.array([[0, 0], [30, 0], [30, 60], [0, 60]]))
-    # Scaled about the picture's corner, not its first pixel.
-    twice, moved = grid.scale(2.0), grid.shift_by(7, -3)
-    assert twice.corners == pytest.approx(2 * (grid.corners + 0.5) - 0.5)
-    assert moved.corners == pytest.approx(grid.corners + np.array([7, -3]))
-    assert {(one.size, one.fit, one.seen) for one in (twice, moved)} == {(3, 0.6, 0.4)}
-
-
-@pytest.mark.parametrize(
-    ("pitch", "width", "work"),
-    [(20, 640, 640), (5, 640, 640), (8, 1280, 1280), (10, 2000, 2000), (40, 3200, 1280)],
-)
-def test_cells_are_judged_with_sixteen_pixels_where_the_picture_has_them(pitch, width, work):
-    image = np.zeros((60, width, 3), np.uint8)
-    found, factor = finding.shrink_to_cells(image, FaceGrid(3, np.diag([pitch, pitch, 1.0]), 1, 1))
-    assert found.shape[1] == work and factor == width / work
-
-
 def stickers(size: int, left: int, top: int) -> np.ndarray:
     """A picture of a face of many colours, 32 pixels each, on black, in a grey room."""
     image = np.full((240, 320, 3), 120, np.uint8)
@@ -268,20 +201,6 @@ def test_cells_of_a_face_look_like_stickers_and_nothing_beside_it_does():
     upright[2:5, 2:6] = level[2:6, 2:5] = True
     assert (found.upright[upright] > 0.95).all() and (found.upright[~upright] == 0).all()
     assert (found.level[level] > 0.95).all()
-
-
-@pytest.mark.parametrize(
-    ("image", "left", "top", "first_column", "columns", "rows"),
-    [
-        (FACE, 40.0, 200.0, 1, 7, 4),
-        # Pixel 0 is inside, that after the last is not.
-        (np.zeros((160, 192, 3), np.uint8), 64.0, 64.0, 0, 6, 5),
-    ],
-)
-def test_cells_beyond_the_picture_are_told(image, left, top, first_column, columns, rows):
-    inside = np.zeros((7, 7), dtype=bool)
-    inside[:rows, first_column:columns] = True
-    assert (gather(Pyramid(image), laid(left, top), (0, 0), (2, 2)).inside == inside).all()
 
 
 def test_a_sticker_of_two_colours_is_not_even_unless_a_reflection_may_lie_on_it():

@@ -11,22 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver.errors import CubistError, InvalidRequest
+from solver.errors import CubistError
 from tests.rig.cameras import SceneCamera
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.measure.colour_space import (
-    ColourReferences,
     LightFeatures,
     references_from_json,
     references_of,
-    references_to_json,
 )
 from vision.measure.sticker_colours import (
     FACES,
     FaceColours,
     StickerColours,
-    linear_to_srgb,
     merge_faces,
     srgb_to_linear,
 )
@@ -78,14 +75,6 @@ def test_clipped_channels_are_flagged_and_stickers_outside_the_picture_not_valid
     assert look.valid.reshape(3, 3).tolist() == [[True, True, False]] * 3
 
 
-@pytest.mark.parametrize(
-    "quads", [CORNERS, np.zeros((9, 3, 2)), np.full((9, 4, 2), np.nan), np.full((4, 4, 2), np.inf)]
-)
-def test_only_finite_quadrilaterals_are_measured(quads):
-    with pytest.raises(ValueError, match="finite quadrilaterals"):
-        measure_face(Frame(face(), "test", 0), quads)
-
-
 @settings(max_examples=60)
 @given(
     colour=st.tuples(*[st.integers(0, 252)] * 3),
@@ -131,14 +120,6 @@ def test_what_most_samples_share_is_taken_and_the_spread_told():
     assert look.spread[0] == pytest.approx([(high - low) / 2, 0, 0], rel=0.1, abs=1e-6)
 
 
-def test_positions_are_in_half_diagonals_from_the_middle_of_the_picture():
-    quad = np.array([[[20, 5], [44, 9], [40, 33], [16, 29]]], np.float32)
-    look = measure_face(Frame(np.zeros((41, 61, 3), np.uint8), "", 0), quad)
-    middle = quad.mean(axis=1)[0]
-    half_diagonal = np.hypot(61, 41) / 2
-    assert look.positions[0] == pytest.approx((middle - [30, 20]) / half_diagonal, rel=1e-5)
-
-
 @pytest.mark.parametrize(
     ("enough", "asked"), [(1.0, []), (0.5, [0.4]), (0.2, [0.4, 0.16]), (0.1, [0.4, 0.16])]
 )
@@ -155,13 +136,6 @@ def test_darker_pictures_are_taken_while_stickers_clip(enough, asked):
     camera.factors.clear()
     measure(camera, frame, SQUARE + np.array([60, 0], np.float32))
     assert camera.factors == [], "what cannot be seen is no reason"
-
-
-@given(st.lists(st.integers(0, 255), min_size=1, max_size=50))
-def test_srgb_survives_linear_light(values):
-    assert linear_to_srgb(srgb_to_linear(values)).tolist() == values
-    assert linear_to_srgb([-1.0, 0.0031, 0.0032, 1.0, 2.0]).tolist() == [0, 10, 11, 255, 255]
-    assert srgb_to_linear([10, 11, 255]) == pytest.approx([0.003035, 0.003347, 1.0], abs=1e-6)
 
 
 def part(
@@ -221,64 +195,8 @@ def test_what_was_clipped_or_hidden_counts_only_where_nothing_better_was_seen(
     assert merged.valid.tolist() == [valid] * 4
 
 
-@pytest.mark.parametrize(("fit", "camera"), [(0.8, "a"), (0.7, "b")])
-def test_of_looks_as_good_the_first_tells_where_it_was_seen(fit, camera):
-    places = np.zeros((4, 2), np.float32)
-    first = part(0.5, camera="a", fit=fit, time_us=9, positions=places)
-    merged = merge_faces([first, part(0.5, camera="b", fit=0.8, time_us=5, positions=places + 1)])
-    assert (merged.camera, merged.fit, merged.time_us) == (camera, 0.8, 9)
-    assert merged.positions is not None and merged.positions.max() == (camera == "b")
-
-
 def of_faces(**faces: FaceColours) -> StickerColours:
     return StickerColours.from_faces(faces)
-
-
-WHOLE = of_faces(**dict.fromkeys(FACES, part(0.5)))
-ZEROS = np.zeros((4, 3), np.float32)
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: replace(part(0.5), spread=ZEROS[1:]), "one colour and spread per sticker, 4 x 3"),
-        (lambda: replace(part(0.5), valid=np.zeros(5, bool)), "4 stickers needs as many flags"),
-        (lambda: merge_faces([part(0.5), FaceColours.unseen(3)]), "different sizes"),
-        (of_faces, "faces are named U, R, F, D, L, B, not "),
-        (lambda: of_faces(X=part(0.5)), "not X"),
-        (lambda: of_faces(U=part(0.5), R=FaceColours.unseen(3)), r"with \[4, 9\] stickers do not"),
-        (lambda: of_faces(U=FaceColours.from_light(np.ones((5, 3)))), r"faces with \[5\] stickers"),
-        (lambda: of_faces(U=FaceColours.unseen(8)), "a cube of size 8: sizes 2 to 7"),
-        (lambda: StickerColours.from_srgb(1, [[0, 0, 0]] * 6), "a cube of size 1: sizes 2 to 7"),
-        (lambda: StickerColours.from_srgb(2, [[0, 0, -1]] * 24), "between 0 and 255"),
-        (lambda: StickerColours.from_srgb(2, [[0, 0, float("nan")]] * 24), "between 0 and 255"),
-        (lambda: StickerColours.from_srgb(3, [[0, 0, 0]] * 53), "54 rgb triples"),
-        (lambda: StickerColours.from_srgb(2, [["red", 0, 0]] * 24), "list of"),
-        (lambda: replace(WHOLE, linear_rgb=np.ones((23, 3))), "2x2x2 has 24 stickers of 3 values"),
-        (lambda: replace(WHOLE, spread=np.zeros((24, 2))), "a 2x2x2 has 24 stickers"),
-        (lambda: replace(WHOLE, valid=np.zeros(23, bool)), "24 stickers need as many flags"),
-        (lambda: replace(WHOLE, linear_rgb=np.full((24, 3), np.nan)), "finite"),
-    ],
-)
-def test_values_that_are_no_cubes_colours_are_named(make, says):
-    with pytest.raises(InvalidRequest, match=says):
-        make()
-
-
-def test_faces_stand_in_their_order_whatever_the_order_they_came_in():
-    faces = {face: part(0.1 * number) for number, face in enumerate("URFDLB", 1)}
-    cube = of_faces(**dict(reversed(faces.items())))
-    for number, face in enumerate("URFDLB", 1):
-        where = cube.face_slice(face)
-        assert (where.start, where.stop) == (4 * number - 4, 4 * number)
-        assert cube.linear_rgb[where] == pytest.approx(np.full((4, 3), 0.1 * number))
-        assert cube.face(face) is faces[face]
-        bare = replace(cube, looks={}).face(face)
-        assert bare.linear_rgb == pytest.approx(faces[face].linear_rgb)
-    some = of_faces(U=part(0.5), R=part(0.5))
-    assert some.valid.sum() == 8 and not some.valid[some.face_slice("F")].any()
-    full = StickerColours.from_srgb(2, [[253, 253, 253]] * 8 + [[0, 0, 254]] * 16)
-    assert full.saturated.tolist() == [False] * 8 + [True] * 16
 
 
 LETTERS = "".join(FACES[(face + cell) % 6] for face in range(6) for cell in range(9))
@@ -334,13 +252,6 @@ def test_the_light_of_a_face_is_taken_out_of_stored_colours():
             references_of(replace(colours, looks={}, **odd), LETTERS)
     with pytest.raises(CubistError, match="53 letters do not name 54 stickers"):
         references_of(colours, LETTERS[1:])
-
-
-def test_stored_colours_are_a_table_by_letters():
-    text = references_to_json(ColourReferences(PALETTE / 3))
-    assert list(json.loads(text)["linear_rgb"]) == list(FACES)
-    again = references_from_json(text)
-    assert again.linear_rgb == pytest.approx(PALETTE / 3, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -243,24 +242,3 @@ def test_a_camera_of_a_folder_shows_faces_in_their_order_and_again_after_settlin
     with pytest.raises(CameraError, match="truncated") as fault:
         camera.capture()
     assert fault.value.trouble is CameraTrouble.VANISHED
-
-
-@pytest.mark.parametrize(
-    ("error", "trouble"),
-    [
-        (FileNotFoundError(2, "No such file or directory"), CameraTrouble.ABSENT),
-        (PermissionError(13, "Permission denied"), CameraTrouble.REFUSED),
-    ],
-)
-def test_a_folder_that_cannot_be_had_is_no_matter_until_it_is_looked_at(
-    tmp_path, error, trouble, monkeypatch
-):
-    def fails(_: Path) -> None:
-        raise error
-
-    monkeypatch.setattr(Path, "iterdir", fails)
-    camera = FolderCamera(tmp_path)
-    for ask in (camera.settle, camera.capture):
-        with pytest.raises(CameraError, match=error.strerror) as fault:
-            ask()
-        assert fault.value.trouble is trouble

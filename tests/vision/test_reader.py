@@ -13,8 +13,7 @@ from tests.rig.scans import reading_of, synthetic_scan, with_look
 from tests.rig.scenes import SCHEMES, outcome_of
 from vision.decide.estimate import decide
 from vision.decide.reader import Unreadable, read_cube
-from vision.measure.colour_space import ColourReferences
-from vision.measure.sticker_colours import FACES, FaceColours, StickerColours, srgb_to_linear
+from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
 
 
 def solved(order, palette="classic", size=2):
@@ -58,15 +57,6 @@ def test_a_mirrored_scheme_of_a_pocket_cube_might_be_swapped_faces():
     assert read_cube(solved("URFDLB")).confident
 
 
-def test_a_missing_centre_logo_or_a_dirty_centre_does_not_matter():
-    scan = synthetic_scan(8, 3)
-    light = scan.colours.linear_rgb.copy()
-    light[4] = (0.02, 0.02, 0.03)
-    light[13] = light[13] * 0.5 + 0.2
-    dirty = replace(scan.colours, linear_rgb=light, looks={})
-    assert read_cube(dirty).facelets == scan.facelets
-
-
 @pytest.mark.parametrize("hidden", [["F5"], ["U1", "U2", "U3"], ["R2", "F9", "D5", "B1"]])
 def test_hidden_stickers_follow_from_the_others(hidden):
     scan = synthetic_scan(9, 3)
@@ -98,14 +88,6 @@ def test_noise_is_no_cube(seed):
     seen = StickerColours.from_srgb(3, rgb)
     found = outcome_of(lambda: read_cube(seen), Cube.solved().facelets())
     assert found in ("refused", "unsure of another")
-
-
-def test_references_from_another_light_help_a_start_and_do_no_harm():
-    palette = srgb_to_linear([SCHEMES["violet"][f] for f in FACES]).astype(np.float64)
-    references = ColourReferences(palette * (0.5, 0.4, 0.3))
-    for seed in range(5):
-        scan = synthetic_scan(seed, 3)
-        assert read_cube(scan.colours, references).facelets == scan.facelets
 
 
 CENTRES = {0: 0, 1: 0.2, 3: 0.24, 4: 0.8, 5: 0.24, 7: 0.016}
@@ -184,19 +166,6 @@ def test_overlapping_colours_in_a_scan_that_scatters_leave_it_open(seed):
     assert decision.trust < 0.8
     as_modelled = np.full_like(decision.deviation, 2.366)  # the median of three channels' scatter
     assert replace(decision, deviation=as_modelled).trust == 1.0
-
-
-def test_light_lost_towards_the_borders_of_the_picture_is_found():
-    scan = synthetic_scan(4, 5)
-    darker = lit(
-        scan,
-        lambda look: (
-            look.linear_rgb * np.exp(-0.6 * (look.positions**2).sum(axis=1, keepdims=True))
-        ),
-    )
-    before, after = (decide(colours).model.light.falloff for colours in (scan.colours, darker))
-    assert after - before == pytest.approx(0.6, abs=0.2)
-    assert read_cube(darker).facelets == scan.facelets
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import cv2
-import numpy as np
 import pytest
 
 from tests.rig.pictures import as_pixel
@@ -79,30 +78,6 @@ def test_a_reflection_is_named_with_its_row_and_column(cube):
     assert found is not None and found.trouble is ViewTrouble.REFLECTION
     assert 6 in found.stickers and found.where["columns"].endswith("3")
     assert find_flaw(cube.frames["F"].image, 3, place) is None
-
-
-def test_blur_is_a_reason_by_its_width_in_stickers(cube):
-    """A flash was the cause where large stickers had edges of three pixels."""
-    picture = cv2.resize(cube.frames["F"].image, None, fx=3, fy=3)
-    place = FaceGrid.from_corners(3 * cube.corners["F"], 3)
-    x, y = (int(v) for v in place.corners.min(axis=0))
-    width, height = 640, 640
-    place = FaceGrid.from_corners(place.corners - (x, y), 3)
-    for sigma, trouble in ((3.0, None), (20.0, ViewTrouble.BLURRED)):
-        blurred = cv2.GaussianBlur(picture, (0, 0), sigma)[y : y + height, x : x + width]
-        found = find_flaw(blurred, 3, place)
-        assert (found and found.trouble) == trouble
-
-
-def test_orange_stickers_in_warm_light_are_no_hand():
-    picture, skin = np.full((480, 640, 3), 40, np.uint8), (230, 150, 90)
-    place = FaceGrid.from_corners([(170, 90), (470, 90), (470, 390), (170, 390)], 3)
-    for x, y in place.centres.astype(int):
-        picture[y - 42 : y + 42, x - 42 : x + 42] = skin
-    assert find_flaw(picture, 3, place) is None
-    cv2.ellipse(picture, (320, 390), (120, 180), 0, 0, 360, skin, -1)
-    found = find_flaw(picture, 3, place)
-    assert found is not None and found.trouble is ViewTrouble.COVERED
 
 
 def test_a_face_at_the_edge_of_the_picture_is_not_cut_off_where_the_others_show_it(cube):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
 import pytest
@@ -136,22 +135,3 @@ def test_photographs_of_another_cube_say_so():
     with pytest.raises(OddView, match="a 2x2x2 is in view where a 4x4x4") as refusal:
         scan_frames(cube.frames, 4)
     assert refusal.value.size == 2
-
-
-def drawn(*lefts: int) -> np.ndarray:
-    """A picture with a 3x3x3's face of many colours at each of these places, 240 pixels wide."""
-    image = np.full((480, 960, 3), 120, np.uint8)
-    rng = np.random.default_rng(1)
-    for left in lefts:
-        image[120:360, left : left + 240] = 8
-        for row, column in product(range(3), repeat=2):
-            y, x = 120 + 80 * row + 6, left + 80 * column + 6
-            image[y : y + 68, x : x + 68] = rng.integers(90, 250, 3)
-    return image
-
-
-def test_a_face_that_shares_an_edge_is_of_the_same_cube():
-    place = FaceGrid.from_corners([(60, 120), (300, 120), (300, 360), (60, 360)], 3)
-    assert told(drawn(60), 3, place) == "face"
-    assert told(drawn(60, 300), 3, place) == "face"
-    assert told(drawn(60, 600), 3, place) == ViewTrouble.TWO_CUBES
