@@ -19,7 +19,6 @@ import aiohttp
 import pytest
 
 from robot.api.endpoints import MANAGING, Program
-from robot.records.storage import StorageError
 from robot.simulate.processes import running
 from robot.simulate.session import DemoStage
 from robot.web import access, app, hub
@@ -103,12 +102,6 @@ async def test_an_attack_fails_and_would_not_without_its_guard(page, name, monke
     assert await attack.succeeds(page) is True, "the guard is what stops it"
 
 
-async def test_the_page_itself_may(page):
-    assert await page.log_in() == 200
-    assert (await page.ask("POST", "/api/start", page.own, json={"kind": "solve"}))[0] == 200
-    assert page.daemon.posts() == [("/start", b'{"kind": "solve"}')]
-
-
 @pytest.mark.parametrize("path", ["/", "/static/main.js", "/api/status", "/nothing", "/login"])
 async def test_every_answer_has_the_headers_that_protect_it(page, path):
     async with page.visitor.get(path) as response:
@@ -140,18 +133,6 @@ async def test_logging_out_revokes_the_session_and_closes_its_tabs(page):
     assert (await page.ask("GET", "/api/status"))[0] == 401, "a copy of the cookie is worth nothing"
 
 
-async def test_logging_out_leaves_the_tabs_of_other_sessions_open(page):
-    await page.log_in()
-    async with page.tab() as other:
-        page.visitor.cookie_jar.clear()
-        await page.log_in()
-        async with page.tab() as tab:
-            assert (await page.ask("POST", "/logout", page.own))[0] == 200
-            await tab.closed()
-        await other.ask("stop")
-        assert await other.hear("stopped") is True
-
-
 async def test_wrong_tokens_are_refused_and_counted(page):
     odd = [b"", b"{", b"[]", b"7", b"{}", b'{"token": [1]}', b'{"token": "\\ud800"}', b"\xff"]
     odd.append(b"[" * 16_000)
@@ -177,14 +158,6 @@ def test_a_session_ends_a_week_after_its_last_use():
     sessions.close(session)
     sessions.close(other)
     assert (ended, sessions.is_open(other)) == ([session, other], False)
-
-
-def test_of_too_many_sessions_the_one_unused_for_longest_ends():
-    sessions = Sessions("token")
-    first, second, *_ = (sessions.open("token", "here") for _ in range(MOST_SESSIONS))
-    assert sessions.is_open(first)
-    sessions.open("token", "here")
-    assert sessions.is_open(first) and not sessions.is_open(second)
 
 
 def test_wrong_tokens_lock_their_address_out_for_a_minute():
@@ -245,28 +218,11 @@ def test_names_and_addresses_that_the_page_answers_to(host, sockname, served):
         assert (refused.value.status, refused.value.error) == (421, "wrong-host")
 
 
-def test_a_page_behind_a_proxy_and_an_address_that_is_typed_are_ours():
-    access.check_origin(asking(None, Host="a:1", Origin="https://a:1"))
-    for site in ({}, {"Sec-Fetch-Site": "none"}):
-        access.check_fetch_site(asking(None, **site))
-
-
 def test_this_machine_has_its_own_names_and_those_given(monkeypatch):
     monkeypatch.setattr(access.socket, "gethostname", lambda: "Pi.Example.org")
     names = {"localhost", "pi.example.org", "pi.local"}
     assert access.own_names() == names
     assert access.own_names(["Robot.Example"]) == names | {"robot.example"}
-
-
-async def test_even_what_is_no_http_is_answered_with_the_headers_that_protect(page, caplog):
-    reader, writer = await asyncio.open_connection("127.0.0.1", page.port)
-    writer.write(b"rubbish\r\n\r\n")
-    async with asyncio.timeout(60):
-        answer = await reader.read()
-    writer.close()
-    for header, value in HEADERS.items():
-        assert f"{header}: {value}".encode() in answer
-    assert not [one for one in caplog.records if one.exc_info]
 
 
 async def test_the_page_never_asks_for_anything_else(page):
@@ -548,16 +504,3 @@ async def test_tabs_of_viewers_leave_room_for_an_owner(page, viewer, monkeypatch
         async with page.tab() as owner:
             await owner.ask("stop")
             assert await owner.hear("stopped") is True
-
-
-async def test_where_nothing_can_be_stored_an_address_is_withdrawn_all_the_same(
-    page, viewer, monkeypatch
-):
-    def fail(*_: object) -> None:
-        raise StorageError("read-only")
-
-    monkeypatch.setattr("robot.web.main.keep_token", fail)
-    await page.log_in()
-    code, answer = await page.ask("POST", "/api/viewers/withdraw", page.own)
-    assert (code, answer["error"]) == (507, "disk")
-    assert await page.log_in(viewer) == 401

@@ -355,6 +355,7 @@ SIZE_OF_IMAGE = """async (id) => {
 }"""
 
 
+@pytest.mark.long
 async def test_a_viewer_sees_a_fast_robot_turn_live_and_it_loses_nothing_by_that():
     # Slower than it is: a busy computer takes longer for a picture than this robot for a turn.
     async with scene("six-motor", speed=0.1) as here:

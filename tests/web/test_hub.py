@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 from unittest.mock import Mock
 
 import aiohttp
 import pytest
 
-from robot.guide.texts import GuideText
 from robot.web import hub
-from robot.web.guide_process import make_guide, run_guide
 from robot.web.hub import MOST_MESSAGES, QUEUE_LENGTH, Tab
-from tests.rig.guide import FakeCalibrationClient
 from tests.rig.page_server import NOTHING, STATUS, FakePageDaemon, PageVisitor, visited
 
 STATE = {"status": STATUS, "live": NOTHING}
@@ -63,17 +57,6 @@ async def test_every_tab_is_greeted_once_and_hears_every_event(page):
                     {"status": STATUS},
                 ]
     assert page.daemon.count("/events") == 1
-
-
-@pytest.mark.parametrize(("happens", "asked"), [(0, 1), (1, 2), (9, 3)])
-async def test_the_state_is_asked_for_again_if_an_event_came_meanwhile(page, happens, asked):
-    async with page.tab() as first:
-        await first.hear("live")
-        before = page.daemon.count("/live")
-        page.daemon.happens = happens
-        async with page.tab() as tab:
-            await tab.hear("live")
-        assert page.daemon.count("/live") - before == asked
 
 
 async def test_a_stop_is_answered_to_the_tab_that_asked(page):
@@ -124,49 +107,6 @@ async def test_each_picture_is_got_once_and_given_to_who_wants_one(page):
         assert await tab.picture() == (300, b"jpeg")
         await other.ask("frame")
         assert await other.picture() == (300, b"jpeg"), "the one in between is skipped"
-
-
-@pytest.mark.parametrize(("told", "least_ms"), [("61.5", 61_500), ("-1", 0), ("nan", 0), ("x", 0)])
-async def test_a_picture_comes_with_its_age(page, told, least_ms):
-    page.daemon.age = told
-    async with page.tab() as tab:
-        await tab.ask("frame")
-        data = await tab.hear("picture")
-    assert least_ms <= int.from_bytes(data[4:8], "big") < least_ms + 60_000
-
-
-async def test_pictures_come_as_soon_as_the_robot_turns(page, monkeypatch):
-    monkeypatch.setattr(hub, "FRAME_PERIOD_S", 3600.0)
-    monkeypatch.setattr(hub, "VIDEO_PERIOD_S", 0.01)
-    async with page.tab() as tab:
-        await tab.hear("status")
-        for number in (1, 2, 3):
-            page.daemon.frame = number
-            await tab.ask("frame")
-            page.daemon.events.put_nowait({"event": "state", "state": "turning"})
-            assert (await tab.picture())[0] == number
-
-
-@pytest.mark.parametrize("frame", ["x", None])
-async def test_without_a_picture_the_hub_asks_for_one_less_often(page, frame):
-    page.daemon.frame = frame
-    async with page.tab() as tab:
-        await tab.ask("frame")
-        await eventually(lambda: page.daemon.pictures == 1)
-        await asyncio.sleep(0.1)
-        assert page.daemon.pictures == 1
-
-
-async def test_without_a_tab_nothing_is_asked_for(page):
-    async with page.tab() as tab:
-        async with page.tab() as other:
-            await other.hear("live")
-        page.daemon.events.put_nowait({"event": "look"})
-        assert await tab.hear("event"), "one is still open"
-    await eventually(lambda: page.daemon.following == 0)
-    async with page.tab() as tab:
-        assert await tab.hear() == STATE
-        assert page.daemon.following == 1
 
 
 async def test_a_tab_may_say_a_hundred_things_a_second(page):
@@ -243,24 +183,3 @@ async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(page
         heard = await tab.hear()
     assert heard["ended"] == "the robot is busy"
     assert heard.items() >= why.items()
-
-
-def test_a_guide_process_reads_presses_until_its_input_ends():
-    written: list[dict[str, Any]] = []
-    undone = threading.Event()
-
-    def lines() -> Iterator[str]:
-        yield "nonsense\n"
-        for odd in ('"row": -1', '"row": "1"', '"corner": 4', '"x": 1.1', '"y": "0"'):
-            yield f'{{"do": "undo", "dialog": 1, {odd}}}\n'
-        yield '{"do": "undo", "dialog": 1}\n'
-        assert undone.wait(30)
-
-    def write(document: dict[str, Any]) -> None:
-        written.append(json.loads(json.dumps(document)))
-        if document["notice"]["text"]:
-            undone.set()
-
-    run_guide(make_guide(FakeCalibrationClient().session, write), lines())
-    texts = [one["notice"]["text"] for one in written if not one["busy"]]
-    assert texts == ["", GuideText.NOTHING_TO_UNDO]
