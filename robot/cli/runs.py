@@ -268,12 +268,18 @@ def _list(rows: Sequence[RunRecord | UnreadableRun]) -> None:
         started = moment_text(record.started_at)
         moves = str(record.move_count or "")
         took = duration_text(record.duration_s)
-        table.add_row(record.id, started, record.kind, _colour_outcome(record.outcome), took, moves)
+        ended = _colour_outcome(record.outcome)
+        table.add_row(record.id, started, Text(_aim(record)), ended, took, moves)
     console.print(table)
     for run in rows:
         if isinstance(run, UnreadableRun):
             text = f"run {int(run.id)} cannot be read and stays as it is: {run.reason}"
             console.print(text, style="yellow", markup=False, soft_wrap=True)
+
+
+def _aim(record: RunRecord) -> str:
+    """Return the kind of a run, or what the cube was to become."""
+    return record.kind if record.to is None else f"to {shortened(record.to)}"
 
 
 def _colour_outcome(outcome: Outcome | None) -> Text:
@@ -296,7 +302,8 @@ def _style(outcome: Outcome | None) -> str:
 def _show(record: RunRecord) -> None:
     console = plain_console()
     console.print(Text.assemble((f"run {record.id} ", "bold"), _ending(record)))
-    console.print(f"{record.robot}, {record.kind}, {moment_text(record.started_at)}")
+    begun = f"{record.robot}, {_aim(record)}, {moment_text(record.started_at)}"
+    console.print(begun, markup=False)
     if record.reason:
         console.print(record.reason, style="red", markup=False)
         if record.faults and record.faults[-1].remedy:
