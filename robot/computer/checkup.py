@@ -44,8 +44,9 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
     for name, finding in boards(profile, machine).items():
         yield add_board_name(finding, name, profile)
     yield from sockets(profile, machine)
-    for camera in profile.cameras:
-        yield CheckResult("camera", *machine.check_camera(camera.kind, camera.device))
+    found = (machine.check_camera(camera.kind, camera.device) for camera in profile.cameras)
+    for camera in dict.fromkeys(found):  # software that all need is missing once
+        yield CheckResult("camera", *camera)
     if any(pin is not None for key, pin in profile.panel if key.endswith("_gpio")):
         yield gpio(machine)
     yield disk(state_dir)

@@ -21,6 +21,7 @@ from robot.text.faults import Fault, LinkError
 from tests.rig.computers import become_a_pi, made_up_computer, put
 from tests.rig.gpio import FakeModule, LgpioError
 from tests.rig.profiles import changed
+from vision.cameras.registry import CameraFinding
 
 MAESTRO = "usb-Pololu_Corporation_Pololu_Mini_Maestro_12-Channel_00012345"
 
@@ -66,6 +67,13 @@ def test_a_full_disk_is_bad(monkeypatch, tmp_path):
     assert checkup.disk(tmp_path / "not/yet/there").verdict == "ok"
     monkeypatch.setattr(checkup, "MIN_FREE_BYTES", 2**70)
     assert checkup.disk(tmp_path).verdict == "bad"
+
+
+def test_what_all_cameras_lack_is_told_once(machine, tmp_path):
+    lacking = CameraFinding("bad", "picamera2 is not installed", "Install it.")
+    without = replace(machine, check_camera=lambda *_: lacking)
+    found = checkup.check_up(load_profile("six-motor"), tmp_path, without)
+    assert [one.text for one in found if one.about == "camera"] == [lacking.text]
 
 
 def old_gpio() -> RpiGpio:
