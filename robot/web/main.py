@@ -194,7 +194,7 @@ def make_announcement(bind: str, port: int, token: str, viewer_token: str) -> An
     hosts = [bind]
     if bind in {"0.0.0.0", "::"}:
         name = socket.gethostname().split(".")[0]
-        hosts = [*filter(None, [_outward_address()]), f"{name}.local", LOOPBACK]
+        hosts = [*filter(None, [outward_address()]), f"{name}.local", LOOPBACK]
     pages = [f"http://{f'[{h}]' if ':' in h else h}:{port}/" for h in hosts]
     return Announcement(
         urls=tuple(f"{page}#{token}" for page in pages),
@@ -204,7 +204,7 @@ def make_announcement(bind: str, port: int, token: str, viewer_token: str) -> An
     )
 
 
-def _outward_address() -> str | None:
+def outward_address() -> str | None:
     """Return this machine's address in its network; nothing is sent to find it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from threading import Event
 
@@ -12,14 +11,13 @@ import pytest
 from robot.machine import solve_planner
 from robot.planner import build_mechanism, plan_solve
 from robot.settings import load_profile
-from solver import two_phase
 from solver.cube.centres import CentreTurns, count_turns, name_turns, turn_upright
 from solver.cube.cube import Cube
 from solver.cube.metrics import METRICS, length
 from solver.cube.notation import parse_moves
-from solver.errors import InvalidRequest, SearchError
+from solver.errors import InvalidRequest
 from solver.search import solve_many
-from solver.solution import CancelFlag, Progress, Request
+from solver.solution import Request
 from tests.rig.stickers import replay_moves
 from tests.rig.timed_turns import cost_model_of
 
@@ -84,27 +82,6 @@ def test_centres_alone_are_turned_however_short_the_time(metric, robot):
 def test_a_few_turns_are_taken_back_by_as_few():
     for seed in range(20):
         assert check_upright(seed, 0.2, count=5) <= 5
-
-
-def test_the_table_is_made_before_the_search_and_can_be_stopped(tmp_path, monkeypatch):
-    two_phase.kernel("htm")
-    monkeypatch.setattr(two_phase, "_centre_tables", {})
-    monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
-    flag, heard = CancelFlag(), list[float | None]()
-
-    def hear(progress: Progress) -> None:
-        heard.append(progress.done)
-        if len(heard) == 5:
-            flag.set()
-
-    request = Request(centres=(3, 0, 0, 0, 0, 0), time_limit=0.0, progress=hear)
-    with pytest.raises(SearchError, match="table centres-htm was stopped"):
-        solve_many(Cube.from_moves("U"), replace(request, cancel=flag))
-    assert 0.0 < heard[-1] < 1.0 and not list(tmp_path.iterdir())
-    # The clock that measures a search goes on with what is told of the table alone.
-    monkeypatch.setattr(time, "perf_counter", lambda: float(len(heard)))
-    [found] = solve_many(Cube.from_moves("U"), request)
-    assert (found.moves, found.search_s, heard[-1]) == (("U'",), 0.0, 1.0)
 
 
 @pytest.mark.parametrize("robot", ["cubotino", "six-motor"])

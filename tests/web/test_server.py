@@ -102,7 +102,7 @@ def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path):
     ],
 )
 def test_addresses_that_others_can_use_come_first(bind, outward, urls, local, monkeypatch):
-    monkeypatch.setattr(page_program, "_outward_address", lambda: outward)
+    monkeypatch.setattr(page_program, "outward_address", lambda: outward)
     monkeypatch.setattr(socket, "gethostname", lambda: "pi.example.org")
     found = make_announcement(bind, 80, "token", "viewer")
     assert found.urls == tuple(f"http://{host}:80/#token" for host in urls)
