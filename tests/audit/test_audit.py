@@ -201,6 +201,14 @@ import pytest
 def test_slow(case):
     time.sleep(0.05)
 
+@pytest.fixture(scope="module")
+def system():
+    time.sleep(0.3)
+
+@pytest.mark.parametrize("case", range(2))
+def test_shared(case, system):
+    pass
+
 def test_broken():
     assert False
 """
@@ -220,11 +228,12 @@ def test_cases_that_do_not_fit_follow_in_the_next_run_and_passed_ones_do_not(
         return [(one["test"].partition("::")[2], one["outcome"]) for one in results]
 
     first = campaign(0.12 / 60)
-    outcomes = [outcome for _, outcome in first]
-    assert 1 <= outcomes.count("passed") < 8 and ("test_broken", "failed") in first
+    passed = [case for case, outcome in first if outcome == "passed"]
+    assert 3 <= len(passed) < 10 and ("test_broken", "failed") in first
+    assert {"test_shared[0]", "test_shared[1]"} <= {*passed}, "what they share takes them no time"
     second = campaign(1)
     passed = [case for case, outcome in second if outcome == "passed"]
-    assert len(passed) == len(set(passed)) == 8
+    assert len(passed) == len(set(passed)) == 10
 
 
 def test_every_long_test_belongs_to_a_shard() -> None:
