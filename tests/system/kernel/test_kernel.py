@@ -74,7 +74,7 @@ def test_lines_are_found_by_the_chip_s_label_and_named_if_they_are_taken_or_gone
     assert lines["chip"] == "gpiochip1", "another chip is the first"
     cannot_be_used = f"a line of the Raspberry Pi cannot be used (GPIO {STEP})"
     assert lines["taken"].startswith(f"{cannot_be_used}: another program")
-    assert "`gpioinfo` shows who has it" in lines["taken"]
+    assert "`gpioinfo` shows what uses it" in lines["taken"]
     assert f"cubist-firmware-linux: GPIO {STEP}: Device or resource busy" in lines["complaints"]
     assert lines["unplugged"][0].startswith(cannot_be_used)
     gone = [text for text in lines["complaints"] if text.endswith("No such device")]
