@@ -164,11 +164,11 @@ class Outside:
             self.robot.insert(scrambled(self.robot.profile.cube.size, seed))
 
     @contextmanager
-    def booted(self, folder: Path) -> Iterator[Computer]:
-        """Let the computer with this disk run for a while."""
+    def booted(self, folder: Path, root: str = "rw") -> Iterator[Computer]:
+        """Let the computer with this disk run for a while; ``root``: rw, or ro for read only."""
         with ExitStack() as stack:
             listeners = [self._listen(folder / name, stack) for name in ("orders", "pictures")]
-            qemu = stack.enter_context(subprocess.Popen(_command(folder)))
+            qemu = stack.enter_context(subprocess.Popen(_command(folder, root)))
             stack.callback(qemu.kill)
             orders, pictures = (stack.enter_context(one.accept()[0]) for one in listeners)
             computer = Computer(orders, qemu)
@@ -230,7 +230,7 @@ class Outside:
         return paint().image
 
 
-def _command(folder: Path) -> list[str]:
+def _command(folder: Path, root: str) -> list[str]:
     forwards = "".join(
         f",guestfwd=tcp:{OUTSIDE}:{port}-unix:{folder / name}"
         for port, name in ((ORDERS, "orders"), (PICTURES, "pictures"))
@@ -249,12 +249,18 @@ def _command(folder: Path) -> list[str]:
         ),
         *("-no-reboot", "-serial", f"file:{folder / 'console'}"),
         *("-kernel", str(folder / "vmlinuz"), "-initrd", str(folder / "initrd")),
-        *("-append", "console=ttyS0 root=/dev/vda rw net.ifnames=0 panic=-1 quiet"),
-        *("-drive", f"file={folder / 'disk'},format=raw,if=virtio,cache=unsafe"),
+        *("-append", f"{KERNEL} root=/dev/vda {root}"),
+        *(
+            word
+            for name in ("disk", "records")
+            for word in ("-drive", f"file={folder / name},{DRIVE}")
+        ),
         *("-netdev", f"user,id=net,restrict=on{forwards}", "-device", "virtio-net-pci,netdev=net"),
     ]
 
 
+KERNEL = "console=ttyS0 net.ifnames=0 panic=-1 quiet"
+DRIVE = "format=raw,if=virtio,cache=unsafe"
 PARTS = """[Unit]
 After=systemd-networkd.service
 Before=cubist-board.service cubistd.service
@@ -283,6 +289,7 @@ def prepare_computer(system: Path, package: Path, files: dict[str, str], folder:
     own = {
         "etc/systemd/system/robot-parts.service": PARTS,
         "etc/systemd/network/eth0.network": NETWORK,
+        "etc/fstab": "/dev/vdb /var/lib/cubist ext4 defaults 0 0\n",
     }
     for name, text in (own | files).items():
         place = folder / "files" / name

@@ -30,6 +30,7 @@ OUTSIDE = "10.0.2.100"
 ORDERS, PICTURES = 1, 2
 """Ports of the lines to the outside."""
 TICK_S = 0.05
+CLIENT = ControlClient(Path("/run/cubist/control.sock"))
 
 
 def connect(port: int) -> socket.socket:
@@ -73,9 +74,9 @@ def let_time_pass() -> None:
 
 def confirm(profile: str) -> None:
     """Keep every position and direction as the profile has it: somebody saw them all."""
-    client = ControlClient(Path("/run/cubist/control.sock"))
-    with client.maintenance():
-        client.call(Endpoint("PUT", "/calibration"), {"values": confirmable(load_profile(profile))})
+    values = confirmable(load_profile(profile))
+    with CLIENT.maintenance():
+        CLIENT.call(Endpoint("PUT", "/calibration"), {"values": values})
 
 
 def obey(order: dict[str, Any], chip: Chip) -> dict[str, object]:
@@ -85,6 +86,8 @@ def obey(order: dict[str, Any], chip: Chip) -> dict[str, object]:
             chip.press(order["pin"], order["seconds"])
         case "confirm":
             confirm(order["profile"])
+        case "status":
+            return {"state": CLIENT.status()["state"]}
         case "run":
             done = subprocess.run(order["words"], capture_output=True, text=True, check=False)
             return {"code": done.returncode, "output": done.stdout + done.stderr}
