@@ -26,10 +26,11 @@ import numpy as np
 
 from robot.settings import RobotProfile
 from robot.settings.board_table import FIRST_CHANNEL
-from robot.twin.cube import scrambled
+from robot.twin.cube import CubeBody, scrambled
 from robot.twin.pulses import EdgeListener, PulseMaker
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
+from solver.cube.cube import Cube
 from tests.system.install.debian_root import go_through
 from tests.system.kernel.inside.devices import PRESCALE, WHEN_SWITCHED_ON
 from tests.system.kernel.inside.robot_parts import ORDERS, OUTSIDE, PICTURES
@@ -157,11 +158,11 @@ class Outside:
         self._ticks = 0
         self._is_open = False
 
-    def insert(self, seed: int) -> None:
-        """Somebody puts another cube into the robot, square."""
+    def insert(self, moves: str) -> None:
+        """Somebody puts another cube into the robot, square, which these moves scrambled."""
         with self._turn:
             self.robot.set_square()
-            self.robot.insert(scrambled(self.robot.profile.cube.size, seed))
+            self.robot.insert(CubeBody(Cube.from_moves(moves).facelets()))
 
     @contextmanager
     def booted(self, folder: Path, root: str = "rw") -> Iterator[Computer]:
