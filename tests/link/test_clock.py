@@ -89,3 +89,17 @@ async def test_a_start_that_has_passed_is_a_fault(host_rig):
     with pytest.raises(RobotError, match="out of step: late") as told:
         await link.run(in_turn(stepper_move("pusher", 0, 100, LIMITS)), gate=TooLate())
     assert told.value.code == "host-lost"
+
+
+def compare_s(clock: BoardClock, at_s: float, takes_s: float, board_s: float) -> None:
+    """A comparison by the seconds of both clocks."""
+    clock.compare(at_s, at_s + takes_s, round(board_s * TICKS_PER_S))
+
+
+def test_no_drift_is_believed_of_time_that_stands_still_now_and_then():
+    """A simulated board lost 50 ms at once: 0.5 % in ten seconds, but no clock's."""
+    clock = BoardClock()
+    for tenth in range(100):
+        at = tenth / 10
+        compare_s(clock, at, 0.002, at + 0.001 - (0.05 if at > 5 else 0.0))
+    assert clock.drift == 0.0

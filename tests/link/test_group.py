@@ -8,13 +8,18 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from robot.link import LinkGroup, LinkThread
 from robot.link.common_start import BoardGate, CommonStart
+from robot.link.group import LinkStatistics
+from robot.link.session import SessionStatistics
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
+from robot.records.run_record import LinkRecord
 from robot.settings.board_table import TICKS_PER_S
 from robot.text.faults import Fault, LinkError, RobotError, Stopped
 from tests.rig.boards import (
@@ -260,3 +265,19 @@ def test_who_waits_when_another_thread_closes_the_link_is_told():
         thread.close()
         with pytest.raises(LinkError, match="disconnected"):
             waiting.result(240)
+
+
+def test_traffic_is_counted_over_all_links():
+    line: Any = SimpleNamespace(statistics=SessionStatistics(10, 1, 10, 5, 7, 0))
+    traffic = LinkStatistics()
+    traffic.note_opened(line)
+    assert traffic.total == LinkRecord()
+    line.statistics = SessionStatistics(30, 2, 25, 6, 9, 0)
+    traffic.note_events(("held", "late"))
+    seen = LinkRecord(sent=20, resent=1, received=15, damaged=3, held=1, late=1)
+    assert traffic.total == seen
+    traffic.note_closing()
+    line.statistics = SessionStatistics(2, 0, 2, 0, 0, 0)
+    traffic.note_opened(line)
+    line.statistics = SessionStatistics(5, 0, 4, 0, 3, 0)
+    assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)

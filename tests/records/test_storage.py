@@ -179,3 +179,21 @@ def test_a_bad_profile_is_refused_with_its_place(versions, old, new, key):
     (complaint,) = refused.value.complaints
     assert complaint.key == key and complaint.line > 0
     assert versions.latest.number == ORIGINAL
+
+
+CHANGED = ORIGINAL_TEXT + "\n# The lid was replaced.\n"
+
+
+def test_what_an_owner_keeps_counts_and_can_be_taken_back(versions):
+    assert versions.latest.number == ORIGINAL
+    kept = versions.keep(CHANGED)
+    assert (kept.number, kept.at) == (1, NOON)
+    assert versions.text(1) == CHANGED, "comments stay"
+    assert versions.load() == versions.load_original()
+    assert versions.restore(ORIGINAL).number == 2
+    assert versions.text(versions.latest.number) == ORIGINAL_TEXT
+    assert versions.restore(1).number == 3
+    assert [one.number for one in versions.list()] == [0, 1, 2, 3]
+    assert versions.text(3) == CHANGED
+    with pytest.raises(StorageError):
+        versions.text(9)
