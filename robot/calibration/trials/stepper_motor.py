@@ -65,19 +65,30 @@ def stepper_of(profile: RobotProfile, name: str) -> Stepper:
 
 
 class Stillness:
-    """The picture of a robot at rest, to compare later ones with. Raises ``RobotError``."""
+    """The picture of a robot at rest, to compare later ones with. Raises ``RobotError``.
+
+    Light flickers, and a camera adapts to it: pictures are compared as if equally bright.
+    """
 
     def __init__(self, scanner: Scanner) -> None:
         scanner.settle()
         self._scanner = scanner
-        pictures = np.stack([scanner.glance()[1] for _ in range(STILL_PICTURES)])
+        self._level = 0.0
+        pictures = np.stack([self._take() for _ in range(STILL_PICTURES)])
         self._first: Grey = pictures.mean(axis=0)
         noise = np.abs(pictures - self._first).mean(axis=(1, 2)).max()
         self._threshold = max(LEAST_CHANGE, NOISE_FACTOR * float(noise))
 
     def change(self) -> float:
         """Return the mean change of grey levels since then."""
-        return float(np.abs(self._scanner.glance()[1] - self._first).mean())
+        return float(np.abs(self._take() - self._first).mean())
+
+    def _take(self) -> Grey:
+        """Return a picture as bright as the first one."""
+        picture = self._scanner.glance()[1]
+        level = float(picture.mean())
+        self._level = self._level or level
+        return picture * (self._level / level) if level else picture
 
     def has_changed(self) -> bool:
         """Return whether the picture has changed by more than noise."""
