@@ -157,7 +157,7 @@ def test_two_grippers_find_all_their_positions():
         drawn = places["open"] - places["closed"]
         assert opened - firm_us == pytest.approx((1 + WIDER_PART) * drawn, abs=1.0)
     assert max(abs(off) for off in seen.values()) < 1.5
-    for key in outcome.off_degrees.keys() - seen.keys():
-        assert abs(outcome.off_degrees[key]) <= outcome.uncertain_degrees[key]
+    for key, off in outcome.off_degrees.items():
+        assert abs(off) <= outcome.uncertain_degrees[key]
     for degrees in outcome.wider_degrees.values():
         assert LEAST_WIDER <= degrees <= MOST_WIDER

@@ -197,9 +197,15 @@ def find_line(rotation: Rotation) -> Finding:
 def stops_finding(
     stage: str, rotation: Rotation, places: Mapping[str, int], off: Mapping[str, float]
 ) -> Finding:
-    """Return the pulses of a part's positions, and how far each was off its line, as a finding."""
+    """Return the pulses of a part's positions, and how far each was off its line, as a finding.
+
+    A servo may stop half its slack away, and a look is off by up to twice what looks scatter about
+    the line: those at a tilted face by several times what those at a level one are.
+    """
     values: JsonObject = {rotation.actuator.key(name): pulse for name, pulse in places.items()}
-    uncertain = round(rotation.line.slack_us / 2 + 1, 1)
+    line = rotation.line
+    scatter_us = line.residual_degrees / abs(line.degrees_per_us)
+    uncertain = round(line.slack_us / 2 + 2 * scatter_us + 1, 1)
     listed = ", ".join(f"{name} {pulse} us" for name, pulse in places.items())
     return Finding(
         stage,
