@@ -26,6 +26,9 @@ from robot.settings.board_table import TICKS_PER_S
 
 UNLIMITED_STEPS = 2**31 - 1
 
+SERVO_SLOW_US = 1000.0
+"""Least time for each microsecond of pulse of a slow motion: half a turn takes two seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class EndstopHoming:
@@ -74,7 +77,7 @@ class ServoSetup:
     safe_off: bool = True
     must_home: bool = True
     stands_at: int | None = None
-    slow_us: float = 1000.0
+    slow_us: float = SERVO_SLOW_US
 
     @property
     def start(self) -> int:

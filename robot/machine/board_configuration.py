@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheckSetup
-from robot.link.actuators import UNLIMITED_STEPS
+from robot.link.actuators import SERVO_SLOW_US, UNLIMITED_STEPS
 from robot.machine.tmc2209 import driver_setup
 from robot.mechanism.registry import MECHANISMS, HomingRequest, HomingStep, build_mechanism
 from robot.motion.stepper import stepper_limits
@@ -30,9 +31,6 @@ ONE_PLACE = 65_535
 
 SERVO_HOME_MS = 800
 """Time a servo gets, at the least, to reach its start position from wherever it was left."""
-
-SERVO_SLOW_US = 1_000
-"""Least time for each microsecond of pulse of a slow motion: half a turn takes two seconds."""
 
 
 def actuator_setups(profile: RobotProfile) -> tuple[ActuatorSetup, ...]:
@@ -103,7 +101,7 @@ def _servo(name: str, servo: Servo, starts: Positions, _part: RotatingPart | Non
         minimum_us=low,
         maximum_us=high,
         start_us=servo.positions_us[start],
-        home_ms=max(SERVO_HOME_MS, longest_us // 1000),
+        home_ms=max(SERVO_HOME_MS, math.ceil(longest_us / 1000)),
         safe_off=False,
         slow_us=max(SERVO_SLOW_US, servo.slowness),
     )
