@@ -41,8 +41,9 @@ _RIGHT_AND_DOWN: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = 
     "B": ((-1, 0, 0), (0, -1, 0)),
 }
 
-AT_REST_QUARTERS = 0.5 / 90
-"""A layer this little off square stands square: a motion away from there is a start."""
+AT_REST_QUARTERS = 2 / 90
+"""A layer this little off square stands square, as servos set and creep to it: one that gets
+further off from there has started."""
 
 OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
 
@@ -299,7 +300,7 @@ class TwistingCube:
         """Turn the layer at ``site`` clockwise seen from outside."""
         before, off = self._twists[site], self.quarters_off_square(site)
         self._twists[site] = before + quarters
-        starts = off < min(AT_REST_QUARTERS, self.quarters_off_square(site))
+        starts = off <= AT_REST_QUARTERS < self.quarters_off_square(site)
         self.body.turn(site, round(before + quarters) - round(before))
         self._check_crossing(site, starts)
 

@@ -58,8 +58,9 @@ def twisting(
 @pytest.mark.parametrize(
     ("turns", "collide"),
     [
-        ([("R", 0.7), ("U", 0.02)], False),  # 0.3 quarters are left of R when U starts
-        ([("R", 0.6), ("U", 0.02)], True),
+        ([("R", 0.7), ("U", 0.03)], False),  # 0.3 quarters are left of R when U starts
+        ([("R", 0.6), ("U", 0.03)], True),
+        ([("R", 0.6), ("U", 0.02)], False),  # a servo that creeps to its place
         ([("R", 0.7), ("U", 0.28)], False),
         ([("R", 0.7), ("U", 0.2), ("U", 0.2)], True),
         ([("R", 0.7), ("U", 0.2), ("R", 0.25), ("U", 0.2)], False),
