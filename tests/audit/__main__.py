@@ -39,7 +39,7 @@ def main() -> int:
     FOLDER.mkdir(parents=True, exist_ok=True)
     counts: Counter[str] = Counter()
     code = 0
-    with Path(options.report).open("w") as lines, separate_state(FOLDER):
+    with Path(options.report).open("w") as lines, separate_state():
         engine = Engine(CHECKOUT, options.within or ["tests"], options.budget, FOLDER)
         try:
             for mutant in mutants:

@@ -136,7 +136,7 @@ class Engine:
         if code in NOTHING_FAILED:
             return {"outcome": "survived"}, Budget.spent_s(text)
         failed = FAILED.search(text)
-        return {"outcome": "killed", "by": (failed[0] if failed else text)[-200:]}, 0.0
+        return {"outcome": "killed", "by": failed[0][:200] if failed else text[-200:]}, 0.0
 
     def _does_pass_alone(self, test: str) -> bool:
         if test not in self._passes_alone:
@@ -154,13 +154,13 @@ class Engine:
 
 
 @contextlib.contextmanager
-def separate_state(folder: Path) -> Iterator[None]:
+def separate_state() -> Iterator[None]:
     """Keep what tests and mutants write apart from the user's state, runtime and cache folders.
 
-    The user's search tables are linked for reading.
+    The user's search tables are linked for reading. Paths are short enough for sockets.
     """
     usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    with tempfile.TemporaryDirectory(prefix="cubist-mutants-", dir=folder) as scratch:
+    with tempfile.TemporaryDirectory(prefix="cubist-") as scratch:
         for file in (usual / "cubist").rglob("*"):
             if file.is_file():
                 place = Path(scratch, "cache", file.relative_to(usual))
