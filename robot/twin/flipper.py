@@ -57,9 +57,16 @@ class SimulatedArm:
         self.name = name
         self._slack = slack_part
         self._places = tuple(places)
+        self._latest: tuple[float, ArmPlace | None] = math.nan, None
 
     def place(self, position: float) -> ArmPlace | None:
         """The place in whose zone the arm is, if it is in any."""
+        # Asked at every step of every motor, while most arms rest.
+        if self._latest[0] != position:
+            self._latest = position, self._find_place(position)
+        return self._latest[1]
+
+    def _find_place(self, position: float) -> ArmPlace | None:
         for place in self._places:
             if place.zone is not None and place.zone[0] <= position <= place.zone[1]:
                 return place

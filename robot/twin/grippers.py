@@ -9,8 +9,10 @@ axis; in that direction they reach over the neighbouring layers and are in their
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -66,8 +68,16 @@ class SimulatedGripper:
 
     def reach(self, other: SimulatedGripper) -> float:
         """Return how far, 0..1, the jaws stick out towards the site of ``other``."""
-        direction = turned(NORMALS[self.site], self.angle or 0.0) @ np.array(self.across)
-        return float(abs(direction @ np.array(NORMALS[other.site])))
+        angle, towards = (self.angle or 0.0) * math.pi / 2, NORMALS[other.site]
+        along = sum(map(operator.mul, self.across, towards))
+        aside = sum(map(operator.mul, self._aside, towards))
+        return float(abs(along * math.cos(angle) + aside * math.sin(angle)))
+
+    @cached_property
+    def _aside(self) -> tuple[int, int, int]:
+        """Where ``across`` points after a quarter turn."""
+        right, down, ahead = np.cross(self.across, NORMALS[self.site]).tolist()
+        return right, down, ahead
 
     def covers(self, size: int) -> list[FloatArray]:
         """The jaws over the two faces they reach: a piece as deep as the gripper's layer."""

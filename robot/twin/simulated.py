@@ -218,8 +218,10 @@ class SimulatedRobot:
         at_us = time_us + self._offset_us[board]
         for handler in self._parts.edges[board].get(pin, ()):
             handler(at_us, level)
-        if any(motor.has_stepped() for motor in self._stepping):
-            self._touch()
+        for motor in self._stepping:
+            if motor.has_stepped():
+                self._touch()
+                break
 
     def advance(self, time_us: float, board: str = FIRST_BOARD) -> None:
         """Let time pass up to ``time_us`` of a board's clock."""

@@ -275,7 +275,9 @@ class StepMotor(SimulatedMotor):
     def advance(self, start_us: float, end_us: float) -> None:
         """Let time pass; notices that the rotor was left running."""
         del start_us
-        self._check(self._rotor.wait(end_us))
+        fault = self._rotor.wait(end_us)
+        if fault is not None:
+            self._check(fault)
 
     def _stalls(self, time_us: float) -> bool:
         """Jammed, or still being stepped too fast to start again after a jam."""
