@@ -3,6 +3,7 @@ known, with what neither its sensor nor its camera can tell, and what measuremen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -158,7 +159,8 @@ class Table:
     """A machine whose table the camera sees turn, ``play`` steps behind its motor.
 
     ``turn``: steps of its turn; ``parts``: after which of them it looks the same; ``lost``: steps
-    it loses when rushed next; ``lost_each``: whenever it is; ``off``: those that it has lost.
+    it loses when rushed next; ``lost_each``: whenever it is; ``off``: those that it has lost;
+    ``hunting``: those that an autofocus looks like at most.
     """
 
     def __init__(self) -> None:
@@ -167,6 +169,7 @@ class Table:
         self.homed = self.at = self.load = self.off = 0
         self.turn, self.play, self.lost, self.parts = 1600, 0, 0, 1
         self.lost_each, self.light = 0, 100
+        self.time_us = self.hunting = 0
         self.is_blind = False
         self.active: Callable[[int], bool] = lambda _: True
         self.fault: RobotError | None = None
@@ -207,9 +210,13 @@ class Table:
         part = self.turn // self.parts
         place = (self.load + self.off) % part
         away = 0.0 if self.is_blind else 0.1 * min(place, part - place)
+        self.time_us += 33_000
+        away += 0.1 * self.hunting * abs(math.sin(self.time_us / 400_000))
         self.light = 210 - self.light  # it flickers
         lighter, darker = 1 + away / 100, 1 - away / 100
-        return 0, np.array([[lighter, darker], [darker, lighter]], np.float32) * self.light
+        return self.time_us, np.array(
+            [[lighter, darker], [darker, lighter]], np.float32
+        ) * self.light
 
 
 @pytest.fixture
@@ -244,6 +251,14 @@ def test_a_motor_that_loses_but_a_step_at_each_start_is_found_out(table):
     assert not still.has_changed()
     table.off = 0
     assert tried_speed(bench(table), SPEED).lost
+
+
+def test_an_autofocus_that_hunts_is_not_taken_for_lost_steps(table):
+    still = Stillness(table)
+    table.hunting = 5
+    assert [still.has_changed() for _ in range(5)] == [False] * 5
+    table.off = 12
+    assert still.has_changed()
 
 
 @pytest.mark.parametrize("direction", [1, -1])

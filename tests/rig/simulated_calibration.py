@@ -86,8 +86,11 @@ class VirtualCamera:
                 if self._taken is not None:
                     return self._taken
         # Not while holding what other cameras wait for, whose time passes with this one's.
-        with self._turn:
-            loop.pass_time(PERIOD_S)
+        with self._turn, loop.turn:
+            if loop.is_running():  # on this very thread
+                loop.pass_time(PERIOD_S)
+            else:
+                loop.run_until_complete(asyncio.sleep(PERIOD_S))  # the heartbeat goes on
             return self._frame()
 
     def close(self) -> None:

@@ -51,6 +51,11 @@ STILL_PICTURES = 5
 NOISE_FACTOR = 3.0
 LEAST_CHANGE = 0.2
 """Mean change of grey levels that is more than noise, at least."""
+HUNTING_US = 3_000_000
+"""An autofocus that hunts makes the picture larger and smaller; after so long it was as before."""
+MOST_HUNTED = 3.0
+"""Factor of the noise up to which a change may be that."""
+MOST_LOOKS = 200
 
 Grey = NDArray[np.float32]
 
@@ -74,25 +79,37 @@ class Stillness:
         scanner.settle()
         self._scanner = scanner
         self._level = 0.0
-        pictures = np.stack([self._take() for _ in range(STILL_PICTURES)])
+        pictures = np.stack([self._take()[1] for _ in range(STILL_PICTURES)])
         self._first: Grey = pictures.mean(axis=0)
         noise = np.abs(pictures - self._first).mean(axis=(1, 2)).max()
         self._threshold = max(LEAST_CHANGE, NOISE_FACTOR * float(noise))
 
     def change(self) -> float:
         """Return the mean change of grey levels since then."""
-        return float(np.abs(self._take() - self._first).mean())
-
-    def _take(self) -> Grey:
-        """Return a picture as bright as the first one."""
-        picture = self._scanner.glance()[1]
-        level = float(picture.mean())
-        self._level = self._level or level
-        return picture * (self._level / level) if level else picture
+        return self._look()[1]
 
     def has_changed(self) -> bool:
-        """Return whether the picture has changed by more than noise."""
-        return self.change() > self._threshold
+        """Return whether the picture has changed by more than noise, and stays changed."""
+        began_us, change = self._look()
+        for _ in range(MOST_LOOKS):
+            if change <= self._threshold:
+                return False
+            time_us, change = self._look()
+            if change > MOST_HUNTED * self._threshold or time_us - began_us > HUNTING_US:
+                break
+        return True
+
+    def _look(self) -> tuple[int, float]:
+        """Return the time and the mean change of grey levels of a new picture."""
+        time_us, picture = self._take()
+        return time_us, float(np.abs(picture - self._first).mean())
+
+    def _take(self) -> tuple[int, Grey]:
+        """Return the time of a new picture, and the picture as bright as the first one."""
+        time_us, picture = self._scanner.glance()
+        level = float(picture.mean())
+        self._level = self._level or level
+        return time_us, picture * (self._level / level) if level else picture
 
 
 @dataclass(frozen=True)
@@ -203,7 +220,9 @@ class Motor:
         return not self.still.has_changed()
 
     def _nearest(self, places: range) -> int:
-        """Return the place, in steps from the start, that looks most like the start."""
+        """Return the place, in steps from the start, that looks most like the start. Each is
+        reached forwards."""
+        self.go(self.start + places[0])
 
         def face_difference(place: int) -> float:
             self.go_straight(self.start + place)
