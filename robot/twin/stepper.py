@@ -33,6 +33,8 @@ SLIP_FULL_STEPS = 2
 """A rotor further behind its field is drawn on to the next place where that looks the same."""
 NOTICED_FULL_STEPS = 1.4
 """Full steps by which the field is ahead of a rotor when its stall is noticed."""
+FULL_STEPS_PER_TURN = 200
+"""Of a motor that turns a layer or the cube directly."""
 STALL_MARGIN = 1.5
 """A stepper of unknown torque stalls this much above what its profile allows."""
 
@@ -44,12 +46,18 @@ class Rotor:
     (speed squared, in steps^2/s^2) can change by twice the stall acceleration with each step; a
     command that runs further ahead of it than three steps' worth, or than a seventh of the energy,
     makes the rotor slip. Where a turn has ``microsteps`` times the profile's steps, inertia evens
-    out so many times as many of them, and three of the profile's count.
+    out so many times as many of them, and three of the profile's count. ``slip``: steps after which
+    the field looks the same, for which a rotor that slips stays where it is.
     """
 
     def __init__(
-        self, stall_speed: float, stall_acceleration: float, microsteps: float = 1.0
+        self,
+        stall_speed: float,
+        stall_acceleration: float,
+        microsteps: float = 1.0,
+        slip: int = 1,
     ) -> None:
+        self.slip = slip
         self._pause_us = pause_us(microsteps)
         self._finer = max(1.0, microsteps)
         window = round(WINDOW_STEPS * self._finer)
@@ -159,6 +167,7 @@ class StepMotor(SimulatedMotor):
         self._rotor = rotor
         self._report = report
         self._step = -step if inverted else step
+        self._slipping = 0
         self._forward = False
         self._step_level = False
         self._stepped = False
@@ -188,6 +197,8 @@ class StepMotor(SimulatedMotor):
         """The direction input changes its level; a running rotor cannot simply turn round."""
         if level != self._forward:
             self._check(self._rotor.stop())
+            if self._slipping:
+                self._fall_back()
         self._forward = level
 
     @property
@@ -230,12 +241,17 @@ class StepMotor(SimulatedMotor):
         elif self._to_skip > 0:
             self._to_skip -= 1
             self._count_lost(self._check(self._rotor.step(time_us)))
+        elif self._slipping > 0:
+            self._slipping -= 1
+            self._count_lost(True)
+            self._rotor.step(time_us)
         elif self._check(self._rotor.step(time_us)):
             self._stepped = True
             self._turn(self._step if self._forward else -self._step)
             self._note_step(time_us, self._lag)
-            furthest = self._rotor_position + self._play
-            self.position = min(max(self.position, self._rotor_position), furthest)
+            self._take_load_along()
+        else:
+            self._slipping = self._rotor.slip - 1
 
     def _turn(self, steps: float) -> None:
         """Turn the field by steps of the profile, and the rotor as far as its way is free."""
@@ -278,6 +294,19 @@ class StepMotor(SimulatedMotor):
         fault = self._rotor.wait(end_us)
         if fault is not None:
             self._check(fault)
+        if self._slipping and not self._rotor.turning:
+            self._fall_back()
+
+    def _fall_back(self) -> None:
+        """Go back to the place behind where the field looks the same: no more steps come."""
+        self._turn(-self._slipping * (self._step if self._forward else -self._step))
+        self.lost_steps += self._slipping
+        self._slipping = 0
+        self._take_load_along()
+
+    def _take_load_along(self) -> None:
+        furthest = self._rotor_position + self._play
+        self.position = min(max(self.position, self._rotor_position), furthest)
 
     def _stalls(self, time_us: float) -> bool:
         """Jammed, or still being stepped too fast to start again after a jam."""
@@ -384,7 +413,12 @@ def wire_stepper(
     motor = StepMotor(
         name,
         physics.power_on_steps,
-        Rotor(speed * strength, acceleration * strength, truth.microsteps),
+        Rotor(
+            speed * strength,
+            acceleration * strength,
+            truth.microsteps,
+            _slip_steps((settings.steps_per_turn or 0) * truth.microsteps),
+        ),
         report,
         inverted=settings.invert_direction != truth.is_reversed,
         play=play,
@@ -406,6 +440,12 @@ def wire_stepper(
     if end_stop is None or pins.endstop is None:
         return WiredMotor(motor, edges, driver=driver)
     return WiredMotor(motor, edges, {pins.endstop: end_stop}, driver)
+
+
+def _slip_steps(turn_steps: float) -> int:
+    """Return the driver's steps after which its field looks the same; 1 for one that lifts, whose
+    full steps nobody knows."""
+    return max(1, round(2 * SLIP_FULL_STEPS * turn_steps / FULL_STEPS_PER_TURN))
 
 
 def _hard_stop(settings: Stepper, play: int) -> HardStop | None:

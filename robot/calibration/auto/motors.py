@@ -26,7 +26,7 @@ from solver.files import JsonMapping, JsonObject
 SPEEDS = ("start_speed_steps_per_s", "max_speed_steps_per_s")
 ACCELERATION = "max_acceleration_steps_per_s2"
 
-SLOWER = 0.8
+SLOWER = 0.9
 LEAST_SPEED = 0.4
 """A motor that loses steps is tried slower and slower, down to this part of its speed."""
 
