@@ -58,8 +58,6 @@ async def keep_a_profile(page: BrowserPage) -> None:
 
 async def restart(page: BrowserPage) -> None:
     before = await page.evaluate("cubist.status.process")
-    await page.locator("#restart").click()
-    assert "hold" in str(await page.text_content("#restart-answer"))
     await hold_down(page, "#restart")
     await until(page, f"cubist.status.process !== {before} && cubist.gone === null")
     await until(page, f"{text_of('restart-answer')}.includes('again')")
@@ -84,7 +82,7 @@ async def handle_the_cube(here: Scene, page: BrowserPage) -> None:
 
 
 async def test_an_owner_looks_after_the_robot_on_the_page():
-    async with scene() as here:
+    async with scene(speed=8) as here:
         page = await here.open(DESK, bypass_csp=True)
         phone = await here.open(PHONE, locale="de-DE", color_scheme="dark", bypass_csp=True)
         await open_owner(page)
@@ -93,6 +91,8 @@ async def test_an_owner_looks_after_the_robot_on_the_page():
         assert "cubistd" in str(await page.text_content(".findings"))
         await keep_a_profile(page)
         await handle_the_cube(here, page)
+        await page.locator("#restart").click()
+        assert "hold" in str(await page.text_content("#restart-answer"))
         await restart(page)
         await until(page, f"{text_of('log')}.includes('version 1')")
         await phone.bring_to_front()
@@ -113,7 +113,9 @@ async def test_an_owner_looks_after_the_robot_on_the_page():
         await until(page, "document.querySelector('#plan-steps li[data-state=now]')")
         await page.click("#tab-owner")
         await page.wait_for_selector("#simulation-own:disabled")
-        await until(page, "!cubist.status.job")
+        await until(page, f"{text_of('restart')} === 'Stop the robot and restart'")
+        await restart(page)
+        await until(page, "cubist.status.last_run?.outcome === 'stopped'")
         assert here.robot.violations == []
         errors = [text for text in here.complaints if not re.search("status of (40|503)", text)]
         assert errors == [], "requests may be refused, as while the daemon restarts"

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.browser import needs_browser
 from tests.system.install.conftest import RunScenario
 from tests.system.install.debian_root import assert_story
 
@@ -61,6 +60,10 @@ STORY = {
     "the page's user reaches one socket and sees no records": (
         "web_stranger=3, web_sees_state=no, web_reaches=page"
     ),
+    "the owner restarts the service on the page, at work only by force": (
+        "owner_stopped=False, owner_restarted=yes, owner_run=000005, owner_refused=409, "
+        "owner_forced=True, owner_ended=yes, owner_left=yes"
+    ),
     "a version that does not start gives way to the old one and keeps what is the owner's": (
         "import=0, broken_upgrade=yes, back_again=yes, back_active=active, "
         "calibration_kept=1345, records_kept=yes"
@@ -69,15 +72,6 @@ STORY = {
     "uninstalling keeps what is the owner's": "uninstall=0, unit_gone=yes, state_kept=yes",
 }
 """Facts that the scenario finds, by what they show."""
-
-
-@needs_browser
-def test_the_owner_restarts_the_service_on_the_page(facts):
-    """The page finds the new daemon by itself; at work, only a button that says so stops it."""
-    again = "cubistd has started again."
-    told = "owner_refused=409, owner_button=Stop the robot and restart"
-    ended = f"owner_forced={again}, owner_run=stopped, owner_left=active"
-    assert_story(facts, f"owner_restarted={again}, {told}, {ended}")
 
 
 @pytest.mark.parametrize("expected", STORY.values(), ids=STORY)
