@@ -263,6 +263,7 @@ def test_a_repository_brings_its_address_and_key(card, wanted, tmp_path):
         ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "private"),
         ("# nothing\n", "no key"),
         (f"ssh-rsa {DATA}\n", "not a public key"),
+        ("ssh-ed25519 d%ta\n", "not a public key"),
         (f'command="rm" {KEY}\n', "not a public key"),
         (f"{KEY}\x1b[2J\n", "not a public key"),
     ],

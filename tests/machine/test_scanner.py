@@ -121,10 +121,11 @@ class CornerCamera(SceneCamera):
         unsettled: frozenset[Unsettled] = frozenset(),
     ) -> None:
         super().__init__(self._wait_for_others, name, unsettled=unsettled)
-        self._all_expose = all_expose
+        self._all_expose, self.is_settled = all_expose, False
 
     def settle(self) -> None:
         self._all_expose.wait(timeout=60)
+        self.is_settled = True
 
     def _wait_for_others(self, *_: float) -> Image:
         self._all_expose.wait(timeout=60)
@@ -138,6 +139,7 @@ def test_all_cameras_take_one_picture_at_the_same_time():
     scanner = Scanner(profile, cameras)
     (step,) = SolvePlanner(profile, build_mechanism(profile)).scan(None, None).steps
     scanner.settle()
+    assert all(camera.is_settled for camera in cameras.values())
     images = scanner.take(step.looks)
     assert [image.face for image in images] == [view.face for view in step.looks]
     assert {image.frame.camera for image in images} == set(cameras)

@@ -81,6 +81,8 @@ def test_one_change_of_a_random_cube_is_always_refused(seed):
     states[[8, 9]] = states[[9, 8]]
     with pytest.raises(IllegalCube, match="are swapped"):
         Cube(states)
+    with pytest.raises(BadNotation, match=r"not \(18, 2\)"):
+        Cube(states[:18])
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 7), (8, 9)])
