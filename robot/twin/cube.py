@@ -224,13 +224,14 @@ class Pose:
     ``whole`` turns the entire cube; ``layers`` are quarters by which the layer of a site has been
     turned beyond where the body's stickers are booked (-0.5..0.5), each ``depth`` layers deep.
     ``covers`` are flat pieces of the robot in front of the cube, float64[4, 3] each (the cube's
-    faces are at +-1).
+    faces are at +-1). ``rise``: how far it has been raised, in the same unit.
     """
 
     whole: FloatArray = field(default_factory=lambda: np.eye(3))
     layers: tuple[tuple[str, float], ...] = ()
     covers: tuple[FloatArray, ...] = ()
     depth: int = 1
+    rise: float = 0.0
 
     @property
     def layers_open(self) -> bool:

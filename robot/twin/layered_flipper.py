@@ -1,24 +1,34 @@
 """An elevator, a turntable above it, a flipper and a squisher, as pieces of plastic.
 
 Nothing here knows of plans or operations: only where the parts are, and what they do to the cube
-between them. Heights count in rows of the cube that stand in the turntable.
+between them. Heights count in rows of the cube that stand in the turntable, which is an open frame:
+a camera above sees a raised cube, too.
+
+A robot that was not built as drawn (:class:`Fit`) turns its cube by what touches it: rows that
+nothing holds follow those in the turntable, and held ones do the less, the harder they are held.
+The flipper squares the lower rows of a lowered cube, and all layers of one that rolls; the
+turntable those of a cube that stands in it as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from robot.settings import RobotProfile
 from robot.settings.base import Rotation
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, Pose, Slipping, rest_of_quarter, turned
+from robot.twin.grip import Grip, Resistance, least_strength
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
     MechanismParts,
     SettingsReading,
+    Stop,
+    degree_us,
     tolerance_quarters,
 )
 from robot.twin.violations import Reporter
@@ -29,6 +39,8 @@ NEAR_PART = 0.2
 """A part is at one of its two positions within this part of the way between them."""
 TIPPING_PART = 0.5
 """A cube rolled this far falls over to the other side."""
+OPEN_PARTS = (-0.3, 0.2)
+"""Parts of its way between which a squisher is as open as it need be."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +52,9 @@ class Way:
     ends: tuple[float, float]
 
     def part(self, place: float) -> float:
-        """Return its part of the way from the first position to the second, 0..1."""
+        """Return its part of the way from the first position to the second, usually 0..1."""
         first, second = self.ends
-        return min(1.0, max(0.0, (place - first) / (second - first)))
+        return (place - first) / (second - first)
 
     def name_at(self, place: float) -> str | None:
         """The position it is at, if any."""
@@ -54,23 +66,49 @@ class Way:
 
 @dataclass(frozen=True)
 class Rows:
-    """The elevator: ``places`` of its motor with 0, 1, 2 ... rows in the turntable."""
+    """The elevator: ``places`` of its motor with 0, 1, 2 ... rows in the turntable. Below
+    so many rows, ``floor``, it does not reach the cube, which lies in the flipper."""
 
     motor: str
     names: tuple[str, ...]
     places: Sequence[float]
+    floor: float = 0.0
 
     def rows_at(self, place: float) -> float:
-        """Return the number of rows in the turntable, fractions included."""
+        """Return the number of rows in the turntable, fractions included; < 0: so far below."""
         counts = np.arange(len(self.places), dtype=float)
         known = np.array(self.places, dtype=float)
+        below = (place - known[0]) / (known[1] - known[0])
+        if below < 0:
+            return float(below)
         if known[-1] < known[0]:
             known, counts = known[::-1], counts[::-1]
         return float(np.interp(place, known, counts))
 
+    def rise_at(self, place: float) -> float:
+        """Return the rows by which the cube has been raised from where it lies."""
+        return max(0.0, self.rows_at(place) - self.floor)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the parts of a robot fit its cube that was not built as drawn.
+
+    ``grip``: the squisher's force; ``enters``: the part of a row that has to stand in the turntable
+    to turn with it; ``play``: by how many quarters rows can turn in it, to either side.
+    """
+
+    grip: Grip
+    resistance: Resistance
+    enters: float
+    play: float
+
 
 class LayeredFlipper:
-    """All parts and the cube; those that move by themselves are known by their motors' names."""
+    """All parts and the cube; those that move by themselves are known by their motors' names.
+
+    Without a ``fit`` the squisher holds firmly at its second position, and layers spring square.
+    """
 
     def __init__(
         self,
@@ -79,37 +117,42 @@ class LayeredFlipper:
         profile: RobotProfile,
         report: Reporter,
         tolerance: float,
+        floor: float = 0.0,
+        fit: Fit | None = None,
     ) -> None:
         self.body = body
         self.slips = Slipping()
         self._table = settings.turntable.actuator
-        self._elevator = _rows(settings.elevator, profile)
+        self._elevator = _rows(settings.elevator, profile, floor)
         self._flipper = _way(settings.flipper, profile)
         self._squisher = _way(settings.squisher, profile)
         axis, back = settings.flipper.rolls[0], settings.flipper.rolls.endswith("'")
         self._rolls = NORMALS[SITE_OF_AXIS[axis]], -1 if back else 1
         self._tolerance = tolerance
         self._report = report
-        self._angle: float | None = None
-        self._rows = self._swung = 0.0
+        self._fit = fit
+        self._enters = ROW_PART if fit is None else fit.enters
+        self._angle = 0.0
+        self._started = False
+        self._rows = self._swung = self._rise = 0.0
         self._side = 0.0
-        self._held = False
-        self._yaw = self._twist = 0.0
+        self._strength = self._hardest = self._askew = 0.0
+        self._yaw = self._twist = self._loose = self._astray = 0.0
         self._depth = 1
 
     def update(self, positions: Mapping[str, float]) -> None:
         """The motors are now at ``positions``: the table in quarters, others in their own units."""
         angle = positions[self._table]
-        rows = self._elevator.rows_at(positions[self._elevator.motor])
+        height = positions[self._elevator.motor]
         swung = self._flipper.part(positions[self._flipper.motor])
-        squeezed = self._squisher.part(positions[self._squisher.motor])
-        first = self._angle is None
-        moved = 0.0 if self._angle is None else angle - self._angle
-        self._angle = angle
-        if first:
-            self._rows, self._swung, self._side = rows, swung, float(round(swung))
-        self._raise(rows)
-        self._squeeze(squeezed)
+        if not self._started:
+            self._started, self._angle = True, angle
+            self._rows = self._elevator.rows_at(height)
+            self._swung, self._side = swung, float(round(swung))
+        moved, self._angle = angle - self._angle, angle
+        self._rise = 2 * self._elevator.rise_at(height) / self.body.size
+        self._raise(self._elevator.rows_at(height))
+        self._squeeze(self._force(positions[self._squisher.motor]))
         self._swing(swung)
         if moved:
             self._turn(moved)
@@ -121,8 +164,9 @@ class LayeredFlipper:
                 return way.name_at(position)
         if actuator == self._elevator.motor:
             rows = self._elevator.rows_at(position)
-            near = round(rows)
-            return self._elevator.names[near] if abs(rows - near) <= ROW_PART else None
+            near = max(0, round(rows))
+            is_there = rows < 0 or abs(rows - near) <= ROW_PART
+            return self._elevator.names[near] if is_there else None
         return None
 
     def note_reset(self) -> None:
@@ -138,57 +182,109 @@ class LayeredFlipper:
         whole = turned(NORMALS["U"], rest_of_quarter(self._yaw))
         axis, quarters = self._rolls
         if self._is_down and self._swung != self._side:
-            whole = whole @ turned(axis, quarters * (self._swung - self._side))
+            whole = turned(axis, quarters * (self._swung - self._side)) @ whole
         twist = rest_of_quarter(self._twist)
-        return Pose(whole, (("U", twist),) if twist else (), depth=self._depth)
+        layers = (("U", twist),) if twist else ()
+        return Pose(whole, layers, depth=self._depth, rise=self._rise)
 
     @property
     def _is_down(self) -> bool:
-        return self._rows <= ROW_PART
+        return self._rows <= self._enters
 
     @property
     def _is_up(self) -> bool:
         return bool(self._rows >= self.body.size - ROW_PART)
 
+    @property
+    def _is_held(self) -> bool:
+        return self._strength > 0
+
+    def _force(self, place: float) -> float:
+        """Return the force with which the squisher holds, begins and ends near its second place."""
+        if self._fit is not None:
+            return self._fit.grip.strength(place)
+        return math.inf if self._squisher.part(place) >= 1 - NEAR_PART else 0.0
+
     def _raise(self, rows: float) -> None:
         if rows == self._rows:
             return
-        if self._held:
+        if self._is_held:
             self._report("lift-held", "the elevator moved while the squisher held the cube", "")
         if not self._is_square:
             text = "the elevator moved while the turntable stood between two quarter turns"
             self._report("lift-not-square", text, "")
-        between = min(self._swung, 1 - self._swung)
-        if between > NEAR_PART:
+        if min(abs(self._swung), abs(1 - self._swung)) > NEAR_PART:
             text = "the elevator moved while the flipper was between its positions"
             self._report("lift-flipping", text, "")
-        self._rows = rows
+        was_down, self._rows = self._is_down, rows
         if self._is_down:
             self._set_yaw(float(round(self._yaw)))
+        elif was_down:
+            self._enter()
+        if self._is_up:
+            self._twist, rest = float(round(self._twist)), rest_of_quarter(self._twist)
+            self._set_yaw(self._yaw + rest)
 
-    def _squeeze(self, squeezed: float) -> None:
-        """The squisher's grip begins and ends close to its second position."""
-        held = squeezed >= 1 - NEAR_PART
-        if held and not self._held:
+    def _enter(self) -> None:
+        """The upper rows come up into the turntable, which turns the cube as it stands itself."""
+        off = rest_of_quarter(self._yaw + self._twist - self._angle)
+        if abs(off) > self._tolerance:
+            text = "the cube was raised into a turntable that stood between two quarter turns"
+            self._report("lift-not-square", text, "")
+        self._loose, self._astray = off, 0.0
+        self._set_yaw(self._yaw + self._take_along(0.0))
+
+    def _take_along(self, quarters: float) -> float:
+        """Return by how much rows that stand in the turntable follow a turn of it: by its play."""
+        play = 0.0 if self._fit is None else self._fit.play
+        left = self._loose - quarters
+        self._loose = max(-play, min(play, left))
+        return self._loose - left
+
+    def _squeeze(self, strength: float) -> None:
+        if strength > 0 and not self._is_held:
             self._take()
-        if self._held and not held:
+        if self._is_held and strength <= 0:
             self._let_go()
-        self._held = held
+        self._strength = strength
+        if strength > self._hardest:
+            self._hardest = strength
+            self._press()
+
+    def _press(self) -> None:
+        """The rows that are held turn square, the more the harder they are pressed; once rows have
+        slipped in it, what holds them at another angle does not turn them back."""
+        left = self._askew * self._given_way(0.0)
+        squared, self._askew = self._askew - left, left
+        if not squared:
+            return
+        if not self._is_down:
+            self._twist_upper(squared)
+        self._set_yaw(self._yaw - squared)
 
     def _take(self) -> None:
         near = round(self._rows)
         if abs(self._rows - near) > ROW_PART:
             text = f"the squisher closed with {self._rows:.1f} rows in the turntable"
             self._report("row-between", text, "")
-        self._depth = min(max(near, 1), self.body.size)
+        depth = min(max(near, 1), self.body.size)
+        if depth != self._depth:
+            self._twist = float(round(self._twist))
+        self._depth = depth
         if abs(rest_of_quarter(self._yaw)) > self._tolerance:
             self._report("hold-not-square", "the squisher closed on a cube not square in it", "")
+        self._astray = self._hardest = 0.0
+        self._askew = rest_of_quarter(self._yaw)
+        if self._fit is not None:
+            self._fit.resistance.draw()
 
     def _let_go(self) -> None:
-        if abs(rest_of_quarter(self._twist)) > self._tolerance:
+        is_askew = abs(rest_of_quarter(self._twist)) > self._tolerance
+        if is_askew:
             text = "the cube was let go with its upper rows between two quarter turns"
             self._report("layer-not-square", text, "")
-        self._twist = float(round(self._twist))
+        if is_askew or self._fit is None:
+            self._twist = float(round(self._twist))
 
     def _swing(self, swung: float) -> None:
         if swung == self._swung:
@@ -197,17 +293,21 @@ class LayeredFlipper:
         if self._is_up:
             self._side = float(round(swung))
             return
+        is_at_end = min(abs(swung), abs(1 - swung)) <= self._tolerance
+        if is_at_end and abs(swung - self._side) < TIPPING_PART:
+            return  # a servo that creeps up to its place is in nobody's way
         if not self._is_down:
             self._report(
                 "flip-blocked", "the flipper moved with the cube half raised in its way", ""
             )
-        if self._held:
+        if self._is_held:
             self._report("flip-held", "the cube was rolled while the squisher held it", "")
         if abs(swung - self._side) < TIPPING_PART:
             return
         axis, quarters = self._rolls
         onwards = quarters if self._side == 0 else -quarters
         self._side = 1.0 - self._side
+        self._twist = float(round(self._twist))
         if self.slips.wanted > 0:
             self.slips.wanted -= 1
         else:
@@ -217,12 +317,33 @@ class LayeredFlipper:
         """The turntable has moved, with whatever stands in it."""
         if self._is_down:
             return
+        taken = self._take_along(quarters)
         if self._is_up:
-            self._set_yaw(self._yaw + quarters)
+            self._set_yaw(self._yaw + taken)
             return
-        if not self._held:
-            text = "the turntable turned rows of a cube that nothing held"
-            self._report("turn-unheld", text, "")
+        slipped = taken * self._given_way(taken)
+        before, self._astray = self._astray, self._astray + slipped
+        if abs(before) <= self._tolerance < abs(self._astray):
+            if self._is_held:
+                text = "the cube followed the turntable although it was held"
+                self._report("slipped-in-hold", text, "")
+            else:
+                text = "the turntable turned rows of a cube that nothing held"
+                self._report("turn-unheld", text, "")
+        self._set_yaw(self._yaw + slipped)
+        self._twist_upper(taken - slipped)
+
+    def _given_way(self, quarters: float) -> float:
+        """Return the part of a turn by which the lower rows follow it."""
+        if not self._is_held:
+            return 1.0
+        if self._fit is None:
+            return 0.0
+        off = rest_of_quarter(self._twist)
+        return self._fit.resistance.given_way(self._strength, off, quarters)
+
+    def _twist_upper(self, quarters: float) -> None:
+        """The rows in the turntable turn while the others stay."""
         before = round(self._twist)
         self._twist += quarters
         self.body.turn("U", round(self._twist) - before, self._depth)
@@ -287,9 +408,28 @@ def _way(reading: SwingReading | SquisherReading, profile: RobotProfile) -> Way:
     return Way(reading.actuator, names, (places[names[0]], places[names[1]]))
 
 
-def _rows(reading: ElevatorReading, profile: RobotProfile) -> Rows:
+def _rows(reading: ElevatorReading, profile: RobotProfile, floor: float) -> Rows:
     places = profile.actuators[reading.actuator].places
-    return Rows(reading.actuator, reading.rows, [places[row] for row in reading.rows])
+    return Rows(reading.actuator, reading.rows, [places[row] for row in reading.rows], floor)
+
+
+class OpenTurntable:
+    """The turntable above a cube: it hides nothing, wherever the elevator is."""
+
+    def depth(self, position: float, places: Collection[str]) -> float:
+        """See :class:`robot.twin.registry.Lid`."""
+        del position, places
+        return -math.inf
+
+
+def _end_stops(way: Way, beyond: tuple[float, float], last: tuple[str, str]) -> tuple[Stop, ...]:
+    """Stops beyond both ends of a way; ``last``: violation and text of what is at its second."""
+    sign = math.copysign(1.0, way.ends[1] - way.ends[0])
+    strained = "strained", "pushed against its stop for over a second"
+    return (
+        Stop(way.ends[0] - sign * beyond[0], sign < 0, *strained),
+        Stop(way.ends[1] + sign * beyond[1], sign > 0, *last),
+    )
 
 
 def layered_flipper_parts(
@@ -306,11 +446,71 @@ def layered_flipper_parts(
     if isinstance(table.start, str):
         starts[table.actuator] = table.start
     tolerance = tolerance_quarters(profile, misadjusted)
+    rotations = {table.actuator: table.angles}
+    built = Built() if misadjusted is None else _build(settings, profile, misadjusted)
     return MechanismParts(
-        rotations={table.actuator: table.angles},
+        rotations=rotations,
         start_places=starts,
-        around=lambda body, report: LayeredFlipper(body, settings, profile, report, tolerance),
+        around=lambda body, report: LayeredFlipper(
+            body, settings, profile, report, tolerance, built.floor, built.fit
+        ),
+        stops=built.stops,
+        good=built.good,
         carriers={settings.elevator.actuator: frozenset(settings.elevator.rows[1:])},
+        lids={settings.elevator.actuator: OpenTurntable()},
+    )
+
+
+@dataclass(frozen=True)
+class Built:
+    """What is not as drawn; see :class:`robot.twin.registry.MechanismParts` for stops and good."""
+
+    floor: float = 0.0
+    fit: Fit | None = None
+    stops: Mapping[str, tuple[Stop, ...]] = field(default_factory=dict)
+    good: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+
+
+def _build(
+    settings: LayeredFlipperReading, profile: RobotProfile, misadjusted: Misadjustment
+) -> Built:
+    """Return a robot that was not built as drawn.
+
+    The squisher's second place is the first at which a quarter turn never slips; it touches the
+    cube before, and presses too hard some way beyond.
+    """
+    flipper, squisher = _way(settings.flipper, profile), _way(settings.squisher, profile)
+    per_degree = degree_us(profile, {settings.turntable.actuator: settings.turntable.angles})
+    frame = misadjusted.turntable(settings.turntable.actuator)
+    swing, truth = misadjusted.arm(flipper.motor), misadjusted.arm(squisher.motor)
+    free, closed = squisher.ends
+    sign = 1 if closed > free else -1
+    soft_us = truth.softness_degrees * per_degree
+    touch = closed - sign * soft_us * least_strength(misadjusted.cube)
+    hard_us, stop_us = truth.grip_degrees * per_degree, truth.stop_degrees * per_degree
+    opens = sorted(free + part * (closed - free) for part in OPEN_PARTS)
+    swings_us = swing.stop_degrees * per_degree
+    strained = "strained", "pushed against its stop for over a second"
+    pressed = "pressed-too-hard", "pressed on the cube for over a second"
+    end = closed + sign * hard_us
+    return Built(
+        floor=-frame.floor_part * (len(settings.elevator.rows) - 1),
+        fit=Fit(
+            Grip(touch, sign, soft_us),
+            Resistance(misadjusted.cube, misadjusted.seed),
+            frame.enters_part,
+            frame.play_degrees / 90,
+        ),
+        stops={
+            flipper.motor: _end_stops(flipper, (swings_us, swings_us), strained),
+            squisher.motor: _end_stops(squisher, (stop_us, hard_us), pressed),
+        },
+        good={
+            squisher.motor: {
+                squisher.names[0]: (opens[0], opens[1]),
+                squisher.names[1]: (min(closed, end), max(closed, end)),
+            }
+        },
     )
 
 

@@ -77,6 +77,15 @@ SAG = 0.03
 COLOUR_GAIN = 0.10
 LIGHT_GAIN = 0.12
 LIGHT_SLOPE = 0.2
+END_STOP_PART = 0.10
+"""How much lower than drawn the end stop of what goes to and fro is, at most, as a part of its way:
+whoever mounted it saw that it ends below where it does anything."""
+FLOOR_PART = 0.02
+"""How much lower than drawn a cube lies above an elevator, at most, as a part of its way."""
+ENTERS_PART = (0.05, 0.25)
+"""The part of a row that has to stand in a frame for it to turn with it."""
+FRAME_PLAY_DEGREES = 0.3
+"""How far a cube can turn within such a frame, to either side, at most."""
 LID_COVERS_DEGREES = (3.0, 9.0)
 """Way of a lid from where it gets into the picture to where it hides the cube."""
 LID_SHADE = 0.6
@@ -123,13 +132,28 @@ class StepperTruth:
 
     ``strength``: its stall speed and acceleration as a factor. ``microsteps``: steps of a true turn
     as a factor. ``play_steps``: the profile's steps behind which what it drives follows; None: as
-    the profile has it.
+    the profile has it. ``end_stop_lower``: the steps by which it is farther to its end stop.
     """
 
     strength: float = 1.0
     is_reversed: bool = False
     microsteps: float = 1.0
     play_steps: int | None = None
+    end_stop_lower: int = 0
+
+
+@dataclass(frozen=True)
+class TurntableTruth:
+    """The fit of a cube to an elevator and to the frame above it that turns its rows.
+
+    ``floor_part``: how much lower the cube lies than drawn, as a part of the elevator's way;
+    ``enters_part``: the part of a row that has to stand in the frame; ``play_degrees`` to either
+    side.
+    """
+
+    floor_part: float
+    enters_part: float
+    play_degrees: float
 
 
 @dataclass(frozen=True)
@@ -255,6 +279,11 @@ class Misadjustment:
         strength = 1 + max(-0.8, self._spread(random, STALL))
         turn = settings.steps_per_turn
         sensed = settings.homing is not None or settings.turn_check is not None
+        if turn is None and settings.homing is not None:
+            places = settings.positions_steps.values()
+            way = min(1.0, self.scale) * (max(places) - min(places))
+            lower = self._random("end stop", name).uniform(0, END_STOP_PART) * way
+            return StepperTruth(strength, end_stop_lower=round(lower))
         if turn is None or sensed or not self.scale:
             return StepperTruth(strength)
         play = self.scale * random.uniform(0, MOTOR_PLAY_DEGREES) * turn / 360
@@ -280,6 +309,15 @@ class Misadjustment:
             grip_degrees=grip / max(1.0, self.scale),
             stop_degrees=stop,
             softness_degrees=hardest + min(1.0, self.scale) * softer,
+        )
+
+    def turntable(self, name: str) -> TurntableTruth:
+        """Return the fit of the cube to the frame that a motor turns, and to what raises it."""
+        random, part = self._random("frame", name), min(1.0, self.scale)
+        return TurntableTruth(
+            floor_part=part * random.uniform(0, FLOOR_PART),
+            enters_part=random.uniform(*ENTERS_PART),
+            play_degrees=part * random.uniform(0, FRAME_PLAY_DEGREES),
         )
 
     @cached_property

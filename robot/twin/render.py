@@ -37,6 +37,11 @@ class Optics:
     distortion: float = 0.0
     shift_px: tuple[float, float] = (0.0, 0.0)
 
+    def raise_scene(self, rise: float) -> Optics:
+        """Return it as it sees what has been raised, without that."""
+        up = np.array([0.0, rise, 0.0])
+        return replace(self, translation=self.translation + self.rotation @ up)
+
     @property
     def position(self) -> FloatArray:
         """float64[3]: where the lens is in the robot frame."""
@@ -221,7 +226,7 @@ class Painter:
         """
         scene = self._empty.copy()
         if body is not None:
-            self._draw_cube(scene, body, pose, self._moving_optics(time_us))
+            self._draw_cube(scene, body, pose, self._moving_optics(time_us).raise_scene(pose.rise))
         self._draw_covers(scene, pose)
         if lid is not None:
             self._draw_lid(scene, lid)
@@ -257,7 +262,7 @@ class Painter:
         logos = np.einsum("nij,nkj->nki", rotations, _squares(body, LOGO_PART))
         logo = self._logo_of(body)
         outward = np.einsum("nij,nj->ni", rotations, body.normals.astype(float))
-        self._draw_innards(scene, body, pose)
+        self._draw_innards(scene, body, pose, optics)
         towards = optics.position - cells.mean(axis=1)
         for number in np.argsort(-np.linalg.norm(towards, axis=1)):
             if outward[number] @ towards[number] > 0:
@@ -274,7 +279,7 @@ class Painter:
         white = np.flatnonzero(body.letters == "U")
         return int(white[len(white) // 2])
 
-    def _draw_innards(self, scene: Image, body: CubeBody, pose: Pose) -> None:
+    def _draw_innards(self, scene: Image, body: CubeBody, pose: Pose, optics: Optics) -> None:
         """The plastic seen inside a cube with a layer in mid-turn."""
         for site, quarters in pose.layers:
             normal, right, down = face_axes(site)
@@ -283,7 +288,7 @@ class Painter:
                 [inner + right * x + down * y for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
             )
             for turn in (pose.whole, pose.whole @ turned(NORMALS[site], quarters)):
-                self._fill(scene, self._optics.project(square @ turn.T), PLASTIC)
+                self._fill(scene, optics.project(square @ turn.T), PLASTIC)
 
     def _draw_covers(self, scene: Image, pose: Pose) -> None:
         """Those pieces of the robot that lie on faces turned towards the camera."""

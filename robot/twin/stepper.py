@@ -427,7 +427,7 @@ def wire_stepper(
     if driver is not None and settings.driver is not None:
         motor.attach_driver(driver, settings.driver.microsteps, _hard_stop(settings, play))
     pins = settings.pins
-    end_stop: EndStop | None = _end_stop(settings)
+    end_stop: EndStop | None = _end_stop(settings, truth.end_stop_lower)
     if driver is not None and settings.homes_by_stall:
         end_stop = StallSensor(driver)
     edges: dict[int, EdgeHandler] = {
@@ -461,15 +461,18 @@ def _hard_stop(settings: Stepper, play: int) -> HardStop | None:
     return HardStop(edge - homing.direction * ahead, homing.direction)
 
 
-def _end_stop(settings: Stepper) -> StepperEndStop | None:
-    """The switch stands where homing, done right, makes its offset end at zero.
+def _end_stop(settings: Stepper, lower: int) -> StepperEndStop | None:
+    """The switch stands where homing, done right, makes its offset end at zero; or lower by steps.
 
     A sensor looked at after turns is active around the places where it should be: as far to either
     side as its edge is, or a sixteenth of the way to the next.
     """
     homing, check, high = settings.homing, settings.turn_check, settings.sensor_active_high
     if check is None:
-        return StepperEndStop(-homing.offset_steps, homing.direction, high) if homing else None
+        if homing is None:
+            return None
+        zero = homing.direction * lower - homing.offset_steps
+        return StepperEndStop(zero, homing.direction, high)
     if homing is not None and check.every_steps is None:
         return StepperEndStop(-homing.offset_steps, homing.direction, high)
     reach = (check.every_steps or ONE_PLACE_STEPS) / 16

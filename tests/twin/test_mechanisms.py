@@ -11,6 +11,7 @@ import pytest
 from robot.settings import Stepper, load_profile
 from robot.settings.profile import for_cube
 from robot.twin.cube import NORMALS, CubeBody, scrambled
+from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
 from robot.twin.registry import parts_of
 from robot.twin.simulated import SimulatedRobot
 
@@ -27,12 +28,12 @@ class Parts:
     Rotations count in quarter turns, all other places in the motors' own units.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, misadjusted: Misadjustment | None = None) -> None:
         profile = load_profile(name)
         if name == "crane":
             profile = for_cube(profile, CRANE_SIZE)
         self.places = {motor: one.places for motor, one in profile.actuators.items()}
-        made = parts_of(profile)
+        made = parts_of(profile, misadjusted)
         self.starts = made.start_places
         self.body = scrambled(profile.cube.size, 1)
         self._every_report: list[str] = []
@@ -216,6 +217,17 @@ def test_as_many_rows_turn_as_were_raised(rows):
 def test_a_crane_turns_and_rolls_the_whole_cube(act, moves):
     parts = act(Parts("crane"))
     assert parts.is_changed_by(*moves)
+    assert parts.reported == []
+
+
+@pytest.mark.parametrize(("squisher", "degrees"), [(1200, 0.0), (1594.5, 2.0), (1600, 4.0)])
+def test_rows_that_a_crane_holds_too_softly_follow_those_that_it_turns(squisher, degrees):
+    parts = Parts("crane", BUILT_AS_DRAWN)
+    parts.raised(5).raised(2).move(squisher=squisher).turned(4 / 90).held(False).raised(0)
+    twist = sum(quarters for _, quarters in parts.mechanism.pose().layers)
+    assert 90 * twist == pytest.approx(degrees, abs=0.6)
+    # In the turntable as a whole the cube gets square.
+    assert parts.raised(5).mechanism.pose().layers == ()
     assert parts.reported == []
 
 
