@@ -10,11 +10,17 @@ from hypothesis import strategies as st
 from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.fitting import SweepPoint, fit_line
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
+from robot.calibration.auto.layered_flipper import (
+    LayeredFlipperFinder,
+    Placement,
+    fit_heights,
+)
 from robot.calibration.auto.lifter import LifterFinder
 from robot.calibration.auto.proof import PROVING
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
+from robot.settings.profile import for_cube
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from robot.twin.registry import position_errors
@@ -58,19 +64,38 @@ def test_a_line_with_slack_is_found_from_both_directions(slope, zero, slack, noi
     assert line.with_zero_at(10.0).pulse(0.0) == pytest.approx(line.pulse(10.0))
 
 
+def test_raised_faces_tell_where_the_cube_was_reached_and_where_a_level_one_is():
+    height, foot, begins = 7.0, np.array([0.3, -0.8]), 40
+
+    def seen(steps: int) -> Placement:
+        scale = height / (height - (steps - begins) / 570)
+        return Placement(foot * (1 - scale), scale)
+
+    askew = Placement(np.array([0.0, 0.1]), 1.0)
+    line = fit_heights(askew, {steps: seen(steps) for steps in range(200, 1200, 200)})
+    assert line.begins == pytest.approx(begins, abs=0.1)
+    assert line.level == pytest.approx(np.zeros(2), abs=0.001)
+
+
 @pytest.mark.long
-def test_a_lid_a_lifter_and_a_table_that_homes_are_found():
-    profile, truth = load_profile("cubotone"), parse_misadjustment("2")
+@pytest.mark.parametrize(
+    ("name", "size", "finder", "positions"),
+    [("cubotone", 3, LifterFinder, 5), ("crane", 5, LayeredFlipperFinder, 4)],
+)
+def test_parts_that_a_sensor_homes_and_parts_that_servos_move_are_found(
+    name, size, finder, positions
+):
+    profile, truth = for_cube(load_profile(name), size), parse_misadjustment("2")
     values: JsonObject = {}
-    with SimulatedRun(profile, scrambled(3, 2), misadjusted=truth) as run:
+    with SimulatedRun(profile, scrambled(size, 2), misadjusted=truth) as run:
         session = SimulatedCalibration(run)
         with session.maintenance():
-            for finding in LifterFinder(session).find():
+            for finding in finder(session).find():
                 values |= finding.values
         assert run.robot.violations == []
     assert set(confirmable(profile)) <= set(values)
     off = position_errors(profile, truth, values)
-    assert len(off) == 5
+    assert len(off) == positions
     assert max(abs(degrees) for degrees in off.values()) < 3.0
 
 

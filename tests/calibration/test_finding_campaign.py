@@ -27,6 +27,7 @@ SEEDS = {
     "rubpyx": range(1, 3),
     "cubotone": range(1, 3),
     "soltvvo": range(1, 3),
+    "crane": range(1, 3),
 }
 POSITIONS = {
     "cubotino": 6,
@@ -40,6 +41,7 @@ POSITIONS = {
     "rubpyx": 20,
     "cubotone": 5,
     "soltvvo": 8,
+    "crane": 4,
 }
 """Robots of each profile, and the servo positions that each of them finds."""
 FILMED = {"cubotino": 3, "two-arm": 6, "two-arm-2x2x2": 6, "v-arms": 6, "otvinta": 12, "rubpyx": 12}
@@ -56,6 +58,7 @@ NOT_SEEN: dict[str, tuple[str, ...]] = {
         ("two-arm", "two-arm-2x2x2", "v-arms", "four-arm", "otvinta", "soltvvo"), JAWS_OPEN
     ),
     "rubpyx": ("-clamp.positions_us.open",),
+    "crane": ("squisher.positions_us.open",),
     "cubotone": ("flipper.positions_us.low", "flipper.positions_us.high"),
     "mindcuber": ("arm.positions_us.rest", "arm.positions_us.pull"),
 }

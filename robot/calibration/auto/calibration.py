@@ -17,6 +17,7 @@ from robot.calibration.auto.finder import (
     finder_for,
     obstacle_for,
 )
+from robot.calibration.auto.layered_flipper import RENEWING
 from robot.calibration.auto.motors import check_motors, common_speeds, fit_to_board
 from robot.calibration.auto.proof import PROVING, Proof, fault_chance
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
@@ -456,7 +457,7 @@ def shorten_times(profile: RobotProfile, filmed: Collection[str], part: float) -
 STEPS["auto"] = Step(
     name="auto",
     title="By itself: positions, times and colours, found by watching the cube",
-    trials=[FILMING, BOARD_RATE, PROVING],
+    trials=[FILMING, BOARD_RATE, PROVING, RENEWING],
     begin=AutomaticCalibration,
     on_request=True,
     keeps=lambda _, source: source.how == "auto",

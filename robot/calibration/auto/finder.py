@@ -222,6 +222,7 @@ FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(
         "flipper": "robot.calibration.auto.lifter",
         "grippers": "robot.calibration.auto.sensed_ring",
         "direct": "robot.calibration.auto.direct",
+        "layered-flipper": "robot.calibration.auto.layered_flipper",
     },
 )
 """Finders for the robots of each kind of mechanism."""
