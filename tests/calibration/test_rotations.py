@@ -26,9 +26,8 @@ from robot.calibration.auto.face_watch import (
     nearest_quarter,
 )
 from robot.calibration.auto.film import Film, FilmedPose
-from robot.calibration.auto.fitting import (
-    TiltGauge,
-)
+from robot.calibration.auto.finder import stops_finding
+from robot.calibration.auto.fitting import TiltGauge
 from robot.calibration.auto.grippers import JawFinder
 from robot.calibration.auto.rotations import SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import StepwiseMove
@@ -230,6 +229,22 @@ def test_stops_are_looked_at_each_from_zero(cw):
     watch.degrees_of = lambda pulse: straight(pulse) + (4.2 if pulse > 1900 else 0.0)
     with pytest.raises(CalibrationError, match=r"holder stands \+4.2 degrees off at 20\d\d us"):
         part.find_stops()
+
+
+def test_a_servo_stops_at_its_limit_if_that_is_hardly_short_of_a_position():
+    watch, part = lined(12.0)
+    built = part.actuator.settings
+    part.actuator.settings = built.model_copy(update={"limits_us": (500, 2018)})
+    places, _ = part.find_stops()
+    assert places["cw"] == 2018
+    found = stops_finding("table", part, places, {})
+    home, ccw, cw = found.uncertain.values()
+    assert home == ccw == pytest.approx(cw - 8, abs=0.5), "what is short counts as unsure"
+    part.actuator.settings = built.model_copy(update={"limits_us": (500, 2010)})
+    with pytest.raises(CalibrationError, match="put its horn on another tooth"):
+        part.find_stops()
+    watch.degrees_of = lambda pulse: straight(pulse) + (3 if pulse > 1900 else 0.0)
+    assert part.find_stops()[0]["cw"] == pytest.approx(2026 - 3 / 0.18, abs=1), "less far"
 
 
 @pytest.mark.parametrize("off", [-4.1, -3.9, 3.0, 4.1])

@@ -200,18 +200,24 @@ def stops_finding(
     """Return the pulses of a part's positions, and how far each was off its line, as a finding.
 
     A servo may stop half its slack away, and a look is off by up to twice what looks scatter about
-    the line: those at a tilted face by several times what those at a level one are.
+    the line: those at a tilted face by several times what those at a level one are. One that its
+    limits keep from a position is off by as much more.
     """
     values: JsonObject = {rotation.actuator.key(name): pulse for name, pulse in places.items()}
     line = rotation.line
     scatter_us = line.residual_degrees / abs(line.degrees_per_us)
-    uncertain = round(line.slack_us / 2 + 2 * scatter_us + 1, 1)
+    uncertain = line.slack_us / 2 + 2 * scatter_us + 1
     listed = ", ".join(f"{name} {pulse} us" for name, pulse in places.items())
+    for name, short_us in rotation.short_us.items():
+        listed += f" ({name} would be {short_us:.0f} us further, beyond the limits)"
     return Finding(
         stage,
         f"{rotation.name}: {listed}",
         values,
-        dict.fromkeys(values, uncertain),
+        {
+            rotation.actuator.key(name): round(uncertain + rotation.short_us.get(name, 0.0), 1)
+            for name in places
+        },
         {"off_the_line_degrees": dict(off)},
     )
 

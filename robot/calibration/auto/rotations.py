@@ -20,6 +20,9 @@ from robot.text.faults import CalibrationError
 MOST_OFF_DEGREES = 4.0
 """Largest distance of the ends of its way from their place on the line."""
 
+MOST_SHORT_DEGREES = 2.0
+"""Largest distance of a servo's limits from a position: layers may be that far off square."""
+
 STILL_DEGREES = 0.9
 """A servo that a step turns by less pushes against something."""
 
@@ -62,7 +65,8 @@ class Rotation(ABC):
     ``quarters``: quarter turns of a servo's positions by their names. Angles are in degrees.
     ``sweep``: how far to either side its line is measured, in steps of ``step_us`` of a servo and
     ``step_degrees`` of a stepper. ``most_off``: how far from there the line may have the ends.
-    ``looks_at``: the parts of a quarter turn of a layer at which the camera looks.
+    ``looks_at``: the parts of a quarter turn of a layer at which the camera looks. ``short_us``: by
+    how much the limits of a servo keep it from positions.
     """
 
     sweep: float
@@ -76,6 +80,7 @@ class Rotation(ABC):
         self.quarters = dict(quarters)
         self._line: ServoLine | None = None
         self._stride = 0
+        self.short_us: dict[str, float] = {}
 
     @property
     def name(self) -> str:
@@ -250,39 +255,52 @@ class Rotation(ABC):
         ``askew``: how far the cube stands off what turns it, by the same everywhere.
         """
         line = self.line
+        self.short_us = {}
         places: dict[str, int] = {}
         off: dict[str, float] = {}
         for name, quarters in sorted(self.quarters.items(), key=lambda item: abs(item[1])):
             wanted = 90.0 * quarters
             upwards = (quarters > 0) == (line.degrees_per_us > 0) if quarters else None
             self.go(0.0)
-            shift = 0.0
+            pulse = line.pulse(wanted, upwards)
             if quarters:
-                shift, off[name] = self._found_stop(
-                    name, wanted + askew, line.pulse(wanted, upwards)
-                )
-            places[name] = round(line.pulse(wanted, upwards) + shift)
+                pulse, off[name] = self._find_stop(name, wanted + askew, pulse)
+            places[name] = round(pulse)
         self.go(0.0)
         return places, off
 
-    def _found_stop(self, name: str, wanted: float, pulse: float) -> tuple[float, float]:
-        """Return the pulse by which an angle differs from the line, and the degrees it was off."""
-        shift, first = 0.0, None
+    def _find_stop(self, name: str, wanted: float, pulse: float) -> tuple[float, float]:
+        """Return the pulse of a position, near that by the line, and the degrees the line was off.
+
+        The line of a servo that is not straight may lead beyond its limits, though the position is
+        within them.
+        """
+        slope, (low, high) = self.line.degrees_per_us, self.actuator.limits
+        first = None
         while True:
-            self.actuator.go(pulse + shift)
+            at = max(low, min(high, pulse))
+            self.actuator.go(at)
             self.expect(wanted)
             error = self.angle() - wanted
             most = MOST_OFF_DEGREES if first is not None else self.most_off
+            if abs(error) > most and at != pulse:
+                raise self.actuator.limits_error(pulse)
             if abs(error) > most:
                 raise CalibrationError(
-                    f"{self.name} stands {error:+.1f} degrees off at {pulse + shift:.0f} us, where "
+                    f"{self.name} stands {error:+.1f} degrees off at {at:.0f} us, where "
                     f"{name} should be: is something in its way?"
                 )
-            shift -= error / self.line.degrees_per_us
+            pulse = at - error / slope
             first = error if first is None else first
             if abs(error) <= MOST_OFF_DEGREES:
-                return shift, round(first, 2)
+                break
             self.go(0.0)
+        found = max(low, min(high, pulse))
+        if abs(pulse - found) * abs(slope) > MOST_SHORT_DEGREES:
+            raise self.actuator.limits_error(pulse)
+        if found != pulse:
+            self.short_us[name] = abs(pulse - found)
+        return found, round(first, 2)
 
     def _swept(self, target: float) -> Iterator[SweepPoint]:
         """Angles on the way to one, each a step further; ends where it goes no further."""

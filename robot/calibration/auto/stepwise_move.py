@@ -64,15 +64,20 @@ class StepwiseMove:
         """Go to a place, stepwise; raises ``CalibrationError`` beyond its limits."""
         low, high = self.limits
         if not low <= round(target) <= high:
-            raise CalibrationError(
-                f"{self.name} would have to go to {target:.0f} us, beyond its limits_us "
-                f"{low}..{high}: put its horn on another tooth, or widen limits_us in the profile"
-            )
+            raise self.limits_error(target)
         while self.at != round(target):
             to, step = round(target), largest_step(self.settings)
             if step is not None:
                 to = max(self.low - step, min(self.high + step, to))
             self._note(self.session.perform(MOVING, actuator=self.name, to=to))
+
+    def limits_error(self, target: float) -> CalibrationError:
+        """Return the error for a place beyond its limits."""
+        low, high = self.limits
+        return CalibrationError(
+            f"{self.name} would have to go to {target:.0f} us, beyond its limits_us {low}..{high}: "
+            "put its horn on another tooth, or widen limits_us in the profile"
+        )
 
     def find_edge(
         self, begins: Callable[[], bool], direction: int, most: float | None = None
