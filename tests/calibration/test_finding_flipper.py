@@ -234,7 +234,8 @@ def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
     found = here.finder.find_hold()
     hold = 1466
     at = lid_values(found)
-    assert at == {"hold": pytest.approx(hold, abs=2), "rest": at["hold"] - 503}
+    wide = pytest.approx(hold - 6 - 1.05 * 503, abs=3)
+    assert at == {"hold": pytest.approx(hold, abs=2), "rest": wide}
     assert here.lid == at["rest"]
     # The scale of its servo is not known: a fifth of the way may be wrong.
     assert [*found.uncertain.values()] == [pytest.approx(2.5, abs=0.5), pytest.approx(103, abs=1)]

@@ -32,6 +32,13 @@ are still whole."""
 SCALE_SPREAD = 0.2
 """Largest difference between servos in their turn for a pulse: usually half of it."""
 
+WIDER_PART = 0.05
+"""Extra opening of jaws or of an arm beyond the profile, as a part of their way, within limits.
+
+It counts from where they are firm: what is soft closes further, but is clear of the cube as early.
+A servo may turn that much less for a pulse, and what opens too little touches the cube, while what
+opens too far only takes a little longer."""
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -37,6 +37,7 @@ from robot.calibration.auto.face_watch import (
 )
 from robot.calibration.auto.finder import (
     SCALE_SPREAD,
+    WIDER_PART,
     FilmedServo,
     Finder,
     Finding,
@@ -260,12 +261,18 @@ class FlipperFinder(Finder):
         # While the robot looks it opens the arm only so far: there it is out of the picture, too.
         part = self._looks_from
         clear = (self._open_at - (1 - part) * rolls) / part
-        self._open_at = self._hold_at - (shape["hold"] - shape["open"])
+        wide = hold.firm - (1 + WIDER_PART) * (shape["hold"] - shape["open"])
+        low, high = self.lid.limits
+        self._open_at = max(low, min(high, wide))
         is_clear = (clear - self._open_at) * towards >= 0
         if not is_clear:
             self._open_at = clear
         self.lid.go(self._open_at)
-        distance = "as far from there as in the profile" if is_clear else "clear of the picture"
+        distance = (
+            "a little further from there than in the profile"
+            if is_clear
+            else "clear of the picture"
+        )
         values: JsonObject = {}
         uncertain: JsonObject = {}
         for role, pulse in (("hold", self._hold_at), ("open", self._open_at)):

@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from robot.calibration.auto.face_watch import RotationGauge, view_from_above
 from robot.calibration.auto.finder import (
     SCALE_SPREAD,
+    WIDER_PART,
     FilmedServo,
     Finder,
     Finding,
@@ -69,13 +70,6 @@ be off."""
 CLEAR_PART = 0.1
 """The part of their way by which jaws are less open than they will be while the cube turns past
 them."""
-
-WIDER_PART = 0.05
-"""Extra opening of jaws beyond the profile, as a part of their travel, within their limits.
-
-It counts from where they are firm: soft jaws close further, but are clear of the cube as early. A
-servo may turn that much less for a pulse, and jaws that open too little touch the cube or other
-jaws, while those that open too far only take a little longer."""
 
 FREE_SWINGS = 4
 """Swings of a cube that nothing else holds; the smallest counts as all of a swing."""
