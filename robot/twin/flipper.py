@@ -520,7 +520,20 @@ def _places(arm: ArmReading, profile: RobotProfile) -> list[ArmPlace]:
             places.append(ArmPlace(name, at[name], role.then, _roll(role.rolls)))
         else:
             places.append(ArmPlace(name, at[name], role))
-    return places
+    lowest, *_, highest = sorted(places, key=lambda place: place.at)
+    return [_open_beyond(place, lowest, highest, places) for place in places]
+
+
+def _open_beyond(
+    place: ArmPlace, lowest: ArmPlace, highest: ArmPlace, places: Sequence[ArmPlace]
+) -> ArmPlace:
+    """Return a place of an arm; an outermost one that is open is so further away, too."""
+    if place.role != "open" or place not in (lowest, highest):
+        return place
+    near = ZONE_PART * min(abs(place.at - other.at) for other in places if other is not place)
+    upwards = place is highest
+    zone = (place.at - near, math.inf) if upwards else (-math.inf, place.at + near)
+    return replace(place, zone=zone)
 
 
 def _roll(text: str) -> Roll:

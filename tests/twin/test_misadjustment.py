@@ -94,6 +94,19 @@ def test_a_lid_holds_the_better_the_further_it_is_down_and_presses_in_the_end(se
     assert followed[-1] == pytest.approx(truth.arm("lid").play_degrees, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "arm", "at", "place"),
+    [
+        ("cubotone", "lid", 1100, "read"),
+        ("cubotone", "flipper", 1800, "low"),
+        ("mindcuber", "arm", 600, "rest"),
+    ],
+)
+def test_an_arm_further_away_than_where_it_is_open_is_open_too(name, arm, at, place):
+    mechanism = parts_of(load_profile(name)).around(scrambled(3, 1), Incidents().report)
+    assert mechanism.place(arm, at) == place
+
+
 def followed_in_hold(truth: Misadjustment, lid_us: float) -> float:
     """Degrees by which a cube follows 43 degrees below it, with the lid at a place."""
     mechanism = parts_of(CUBOTINO, truth).around(scrambled(3, 1), Incidents().report)
