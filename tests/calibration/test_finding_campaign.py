@@ -8,6 +8,7 @@ from statistics import quantiles
 import pytest
 
 from robot.calibration.auto.calibration import AutomaticCalibration
+from robot.calibration.auto.proof import PROVING
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import SPEED, Misadjustment, parse_misadjustment
@@ -169,9 +170,12 @@ def test_a_robot_that_is_quicker_than_its_profile_plans_shorter_and_is_never_too
         with session.maintenance():
             for _ in measurement.measure():
                 pass
-        document = measurement.document
+            document = measurement.document
+            session.try_out(document["values"])
+            solves = [session.perform(PROVING, solved=number > 0).solved for number in range(5)]
         outcome = Outcome.of(profile, truth, document, run.robot.violations, {})
     assert outcome.why_not == ""
+    assert all(solves)
     assert outcome.violations == []
     assert len(outcome.travel_parts) == 6
     assert min(outcome.travel_parts) >= 1.0
