@@ -124,7 +124,8 @@ class LifterFinder(FlipperFinder):
         lid.wake(self._drawn_lid[self._read_name])
         if self._is_covered():
             self._uncover(lid, ((-towards, SEARCH_BACK_US), (towards, SEARCH_UP_US)))
-        into = lid.find_edge(self._is_covered, towards)
+        way = abs(self._shape["hold"] - self._shape["open"])
+        into = lid.find_edge(self._is_covered, towards, way)
         self._into_picture, self._lid_slack = into.forwards, into.slack_us
         self._open_at = into.middle - towards * OUT_OF_PICTURE_DEGREES * self._degree_us
         lid.go(self._open_at)
