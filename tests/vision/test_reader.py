@@ -118,6 +118,18 @@ def test_a_lamp_behind_the_camera_makes_no_sure_wrong_cube(size, shine, least):
     assert counts["right"] + counts["unsure"] >= least, counts
 
 
+@pytest.mark.parametrize(("shine", "least"), [(0.1, 5), (1.5, 0)])
+def test_centres_that_a_lamp_makes_paler_name_the_faces_until_it_drowns_them(shine, least):
+    more = shine * (np.arange(9) == 4)[:, None]
+    counts = Counter()
+    for seed in range(12):
+        scan = synthetic_scan(seed, 3)
+        seen = lit(scan, lambda look: np.minimum(look.linear_rgb + more * look.linear_rgb.max(), 1))
+        counts[outcome_of(lambda seen=seen: read_cube(seen), scan.facelets)] += 1
+    assert counts["wrong"] == 0
+    assert counts["right"] >= least, counts
+
+
 @pytest.mark.parametrize("size", [2, 3])
 def test_exchanged_stickers_are_named_and_never_passed_over(size):
     """Clean colours that no legal cube has: the nearest one would contradict what was seen, in both

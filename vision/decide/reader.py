@@ -18,6 +18,7 @@ from vision.decide.colour_model import centres
 from vision.decide.consistency import ScanExplanation, explain_scan, odd_face, repeated_face
 from vision.decide.estimate import Decision, decide
 from vision.decide.misassembly import WrongPiece
+from vision.decide.pale_centres import name_faces
 from vision.decide.schemes import is_held, known_orders, scheme_costs, usual_naming
 from vision.frame import Bools, Floats, Ints
 from vision.locate.view_check import OddView
@@ -262,7 +263,8 @@ class Verdict:
         """A face to look at again because too few centres name the faces, else None.
 
         Two centres of different axes must show colours of the cube: the pieces alone fit a cube
-        held otherwise as well. Even sizes have no centres to look at.
+        held otherwise as well. Even sizes have no centres to look at. Centres that a reflection
+        makes paler may name the faces together.
         """
         middles = centres(self.size)
         if not len(middles):
@@ -270,7 +272,9 @@ class Verdict:
         one = self.decision
         unclear = one.strange[middles] | (one.features.weight[middles] == 0)
         named_axes = {face % 3 for face in np.flatnonzero(~unclear).tolist()}
-        return FACES[int(unclear.argmax())] if len(named_axes) < 2 else None
+        if len(named_axes) > 1 or name_faces(one.features, one.letters, middles, ~one.strange):
+            return None
+        return FACES[int(unclear.argmax())]
 
     @property
     def most_doubtful_face(self) -> str:
