@@ -113,7 +113,8 @@ class Finds:
         self.turning_together: list[list[str]] = []
 
     def find(self) -> Iterator[Finding]:
-        yield Finding("camera", "the face is in view", {QUAD: [[0, 0]]}, {QUAD: 0.003})
+        advice = {"advice": ["the picture is blurred"]}
+        yield Finding("camera", "the face is in view", {QUAD: [[0, 0]]}, {QUAD: 0.003}, advice)
         yield Finding("lid", "there", {OPEN: 1340}, {OPEN: 2.0})
 
 
@@ -190,6 +191,7 @@ def test_a_cube_that_was_not_solved_ends_it(robot):
     assert found.values == {}
     assert isinstance(found.error, CubistError)
     assert "did not solve cube 2: it was read as UUU" in found.document["because"]
+    assert found.document["because"].endswith("the picture is blurred")
     assert found.document["because"] in found.text
     assert (found.document["calibrated"], found.document["solved"]) == (False, 1)
     assert found.document["values"] == {}, "they were only tried out"

@@ -119,12 +119,14 @@ class AutomaticCalibration(Measurement):
         self._uncertain: JsonObject = {}
         self._proofs: list[Proof] = []
         self._slower: list[str] = []
+        self._advice: list[str] = []
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         self._began = self._clock()
         self.result = Result()
-        self._found, self._uncertain, self._proofs, self._slower = {}, {}, [], []
+        self._found, self._uncertain, self._proofs = {}, {}, []
+        self._slower, self._advice = [], []
         error: CubistError | None = None
         is_interrupted = False
         try:
@@ -161,8 +163,14 @@ class AutomaticCalibration(Measurement):
             "slower": self._slower,
         }
         if error is not None:
-            document["because"] = str(error)
-            text = f"could not be calibrated: {error}"
+            because = str(error)
+            if self._advice and isinstance(error, CalibrationError | ScanError | RequestError):
+                because += (
+                    ". The picture was not as it should be from the start: "
+                    f"{'; '.join(self._advice)}"
+                )
+            document["because"] = because
+            text = f"could not be calibrated: {because}"
         else:
             text = (
                 f"calibrated in {took_s:.0f} s: {len(self._proofs)} cubes solved, the chance of a "
@@ -191,6 +199,7 @@ class AutomaticCalibration(Measurement):
             self._found |= self._wanted_of(finding.values)
             self._uncertain |= self._wanted_of(finding.uncertain)
             self._slower += [finding.slower] if finding.slower else []
+            self._advice += finding.evidence.get("advice", [])
             yield finding.row
 
     def _wanted_of(self, values: JsonMapping) -> JsonObject:

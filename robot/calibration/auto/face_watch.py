@@ -97,18 +97,13 @@ class RotationGauge:
         return replace(seen[-1], degrees=float(np.median(angles)))
 
     def lost_face_error(self, text: str) -> CalibrationError:
-        """Return the error for a face that left the view: a fault of the picture, if there is one
-        or was one from the start, else ``text``."""
+        """Return the error for a face that left the view: a fault of the picture, if there is one,
+        else ``text``."""
         image, place = self._first
         flaw = None if self._lost is None else find_flaw(self._lost, self._size, place, image)
         if flaw is not None:
             return CalibrationError(f"no whole face can be found any more: {flaw}")
-        if not self.advice:
-            return CalibrationError(text)
-        return CalibrationError(
-            "no whole face is in view any more, and the picture was not as it should be from the "
-            f"start: {'; '.join(self.advice)}"
-        )
+        return CalibrationError(text)
 
     def level_corners(self, follow: bool = False) -> Floats | None:
         """Return the corners of the face on top, in the plane of the level face.
