@@ -175,7 +175,8 @@ class _OptimalSearch:
         return listen
 
 
-_kernels: dict[tuple[str, str], _native.OptimalTable] = {}
+kernels: dict[tuple[str, str], _native.OptimalTable] = {}
+"""Those in memory, by metric and choice of tables."""
 _bytes_of: dict[tuple[str, str], tables.Bytes] = {}
 
 
@@ -187,7 +188,7 @@ def kernel(request: Request) -> _native.OptimalTable:
     if request.tables not in KINDS:
         raise BadNotation(f"Tables are {' or '.join(KINDS)}, not {request.tables!r}.")
     key = request.metric, request.tables
-    if key not in _kernels:
+    if key not in kernels:
         shape = _native.OptimalShape(KINDS[request.tables], FAR[request.tables][request.metric])
         size = _native.optimal_size(shape)
         what = f"the pruning table of optimal in {request.metric} ({size / 1e6:.0f} MB)"
@@ -195,8 +196,8 @@ def kernel(request: Request) -> _native.OptimalTable:
             table = _load(request, shape)
         if request.tables != "default":
             table = tables.copy_to_huge_pages(table)
-        _kernels[key], _bytes_of[key] = _native.OptimalTable(shape, table), table
-    return _kernels[key]
+        kernels[key], _bytes_of[key] = _native.OptimalTable(shape, table), table
+    return kernels[key]
 
 
 def release_tables() -> None:
@@ -215,9 +216,3 @@ def _load(request: Request, shape: _native.OptimalShape) -> tables.Bytes:
         _native.optimal_size(shape),
         lambda data, progress: _native.make_optimal(request.metric, shape, data, threads, progress),
     )
-
-
-def forget() -> None:
-    """Drop the tables from memory; the next search loads them again."""
-    _kernels.clear()
-    _bytes_of.clear()

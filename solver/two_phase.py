@@ -155,7 +155,8 @@ def ready_kernel(request: Request) -> _native.TwoPhase:
     return kernel(metric, request)
 
 
-_kernels: dict[str, _native.TwoPhase] = {}
+kernels: dict[str, _native.TwoPhase] = {}
+"""Those in memory, by metric."""
 _tables: list[tables.Bytes] = []
 
 
@@ -164,13 +165,13 @@ def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
 
     Progress goes to ``request``; SearchError when it is cancelled meanwhile.
     """
-    if metric not in _kernels:
+    if metric not in kernels:
         sizes = _native.phase1_size(metric), _native.phase2_size(metric)
         what = f"the pruning tables of two-phase in {metric} ({sum(sizes) / 1e6:.0f} MB)"
         with tables.making(what, request or Request(), shares=sizes) as making:
-            if metric not in _kernels:  # another thread may have loaded it meanwhile
-                _kernels[metric] = _load(metric, making)
-    return _kernels[metric]
+            if metric not in kernels:  # another thread may have loaded it meanwhile
+                kernels[metric] = _load(metric, making)
+    return kernels[metric]
 
 
 _centre_tables: dict[str, _native.CentreTable] = {}

@@ -134,11 +134,12 @@ class SimulatedRobot:
         self.incidents = Incidents()
         self._parts = assemble(profile, body, self.incidents.report, misadjusted)
         self._degree_us = degree_us(profile, parts_of(profile).rotations)
-        motors = tuple(self._parts.motors.values())
+        self.motors = self._parts.motors
+        motors = tuple(self.motors.values())
         self._gliding = tuple(motor for motor in motors if motor.glides)
-        self._turning = [self._parts.motors[name] for name in self._parts.scales]
+        self._turning = [self.motors[name] for name in self._parts.scales]
         self._stepping = tuple(motor for motor in motors if not motor.glides)
-        self._carriers = tuple(self._parts.motors[name] for name in self._parts.carriers)
+        self._carriers = tuple(self.motors[name] for name in self._parts.carriers)
         self._offset_us = dict.fromkeys(profile.every_board, 0.0)
         self.on_input = on_input
         self.edges = 0
@@ -172,7 +173,7 @@ class SimulatedRobot:
     @property
     def moving(self) -> bool:
         """True if any motor moves."""
-        return any(motor.moving for motor in self._parts.motors.values())
+        return any(motor.moving for motor in self.motors.values())
 
     def pose(self) -> Pose:
         """Return the cube's place, for the camera."""
@@ -188,7 +189,7 @@ class SimulatedRobot:
 
     def place(self, actuator: str) -> str | None:
         """The calibrated place an actuator is at, None while it is elsewhere."""
-        return self._parts.mechanism.place(actuator, self._parts.motors[actuator].position)
+        return self._parts.mechanism.place(actuator, self.motors[actuator].position)
 
     def degrees_beyond(self, actuator: str, places: Collection[str]) -> float:
         """Return how many degrees a part is past where it is at one of these places and out of the
@@ -200,12 +201,12 @@ class SimulatedRobot:
 
     def position(self, actuator: str) -> float:
         """Return where the load of an actuator is, in its own units."""
-        return self._parts.motors[actuator].position
+        return self.motors[actuator].position
 
     def reset(self, board: str = FIRST_BOARD) -> None:
         """A board has booted: its clock is at zero and all its pins are low."""
         self._offset_us[board] = self.time_us
-        for name, motor in self._parts.motors.items():
+        for name, motor in self.motors.items():
             if self.profile.board_name_of(name) == board:
                 motor.reset()
         self._parts.mechanism.note_reset()
@@ -236,11 +237,11 @@ class SimulatedRobot:
 
     def jam(self, actuator: str, jammed: bool = True) -> None:
         """Block an actuator, or free it."""
-        self._parts.motors[actuator].jammed = jammed
+        self.motors[actuator].jammed = jammed
 
     def turn_by_hand(self, actuator: str, degrees: float) -> None:
         """A person turns a part that rotates; raises :class:`InvalidRequest` if it holds."""
-        motor, scale = self._parts.motors[actuator], self._parts.scales[actuator]
+        motor, scale = self.motors[actuator], self._parts.scales[actuator]
         quarters = scale(motor.position + 1) - scale(motor.position)
         if not motor.turn_by_hand(degrees / 90 / quarters):
             raise InvalidRequest(f"{actuator} holds its place: no hand can turn it")
@@ -249,7 +250,7 @@ class SimulatedRobot:
     def drift(self, degrees: float) -> None:
         """Displace the servos that turn the cube by ``degrees``."""
         for name, angles in parts_of(self.profile).rotations.items():
-            self._parts.motors[name].drift(degrees * degree_us(self.profile, {name: angles}))
+            self.motors[name].drift(degrees * degree_us(self.profile, {name: angles}))
 
     @property
     def drivers(self) -> Mapping[str, Tmc2209]:
@@ -273,17 +274,17 @@ class SimulatedRobot:
         """Undo whatever is wrong with actuators, end stops and stepper drivers."""
         for driver in self.drivers.values():
             driver.mend()
-        for name, motor in self._parts.motors.items():
+        for name, motor in self.motors.items():
             motor.jammed = False
             self.stick_end_stop(name, None)
 
     def lose_steps(self, actuator: str, steps: int = 1) -> None:
         """Make a stepper miss its next steps without anybody noticing."""
-        self._parts.motors[actuator].lose_steps(steps)
+        self.motors[actuator].lose_steps(steps)
 
     def steps_lost(self, actuator: str) -> int:
         """Return the steps that a stepper was commanded to make and did not; 0 for a servo."""
-        return self._parts.motors[actuator].lost_steps
+        return self.motors[actuator].lost_steps
 
     def slip_cube(self) -> None:
         """Make the cube slip out of the way the next time it should be moved as a whole."""
@@ -321,7 +322,7 @@ class SimulatedRobot:
             others = sum(motor.moving for motor in self._gliding) - 1
             for motor in self._gliding:
                 motor.share_supply(others)
-        for motor in self._parts.motors.values():
+        for motor in self.motors.values():
             motor.advance(start, end)
         if travelling:
             self._touch()
@@ -336,7 +337,7 @@ class SimulatedRobot:
         """
         place = self.place(motor.name)
         carries = place in self._parts.carriers[motor.name] and not motor.self_locking
-        is_on = any(other.has_power for other in self._parts.motors.values())
+        is_on = any(other.has_power for other in self.motors.values())
         if carries and is_on and self.time_us - since_us > SAG_US:
             motor.limp_since_us = None  # it sags once
             text = f"{motor.name} carries the cube and has no power: the cube sags"
@@ -348,7 +349,7 @@ class SimulatedRobot:
         self._parts.mechanism.update(
             {
                 name: scales[name](motor.position) if name in scales else motor.position
-                for name, motor in self._parts.motors.items()
+                for name, motor in self.motors.items()
             }
         )
         self._drive_inputs()

@@ -358,8 +358,8 @@ class Recorder:
         return {name for at, name in self.changes if at_s - 0.05 <= at <= at_s + 0.03}
 
     def _tell(self) -> dict[str, float | None]:
-        motors = self.run.robot._parts.motors
-        return {name: getattr(one, "target", one.position) for name, one in motors.items()}
+        motors = self.run.robot.motors.items()
+        return {name: getattr(one, "target", one.position) for name, one in motors}
 
     def _pass(self, _: int) -> bool:
         told = self._tell()

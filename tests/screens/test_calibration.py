@@ -25,6 +25,8 @@ from tests.rig.guide import FakeCalibrationClient, press_keys, settle_app
 from tests.screens.test_terminal import TERMINALS
 
 KEY = "actuators.lid.positions_us.open"
+TEXT_OF_LINE = r'<text[^>]*-line-(\d+)\)">(.*?)</text>'
+"""Parts of a line in a picture of the screen; blank ones are left out."""
 FOUND = (
     ("camera", "the face is in view; nothing has moved yet"),
     ("lid", "lid close: 1501 us (the cube no longer follows the table from 1484 us on)"),
@@ -215,8 +217,11 @@ async def test_titles_and_keys_fit_into_eighty_columns(robot):
 async def drawn_until(pilot: Pilot[int], is_there: Callable[[list[str]], bool]) -> list[str]:
     """Return the lines of the screen when something is there, or as they are after ten seconds."""
     for _ in range(200):
-        strips = pilot.app.screen._compositor.render_strips()
-        lines = ["".join(part.text for part in line) for line in strips]
+        lines: list[str] = []
+        drawn = re.findall(TEXT_OF_LINE, pilot.app.export_screenshot(simplify=True), re.DOTALL)
+        for number, text in drawn:
+            lines += [""] * (int(number) + 1 - len(lines))
+            lines[int(number)] += html.unescape(text).replace("\xa0", " ")
         if is_there(lines):
             break
         await pilot.pause(0.05)

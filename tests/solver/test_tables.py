@@ -262,7 +262,7 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("make_phase1", "make_phase2", "make_optimal", "make_pocket_steps"):
         monkeypatch.setattr(f"solver._native.{name}", make)
     for module in (two_phase, optimal):
-        monkeypatch.setattr(module, "_kernels", {})
+        monkeypatch.setattr(module, "kernels", {})
     caches = (thistlethwaite.kernel, pocket.distances, pocket.kernel)
     for each in caches:
         each.cache_clear()
