@@ -165,8 +165,8 @@ def test_a_spent_budget_ends_the_tests_as_passed(
         "def test_second():\n    assert False\n"
     )
     plugin = ("-p", "tests.audit.selection", "-p", "no:cacheprovider")
-    command = ("-m", "pytest", "-x", "-n", "0", *plugin, "-c", "/dev/null", tests)
-    done = run(*command, **{Budget.VARIABLE: budget_s})
+    command = ("-m", "pytest", "-x", *plugin, "-c", "/dev/null", tests)
+    done = run(*command, **{Budget.VARIABLE: budget_s, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
     assert done.returncode == code, done.stdout
     assert Budget.spent_s(done.stdout) >= float(budget_s) or code
 
@@ -223,7 +223,8 @@ def test_cases_that_do_not_fit_follow_in_the_next_run_and_passed_ones_do_not(
     def campaign(minutes: float) -> list[tuple[str, str]]:
         """Run the campaign; return all results of its cases until then."""
         options = ("--campaign", tmp_path, "--minutes", str(minutes), tmp_path)
-        run("-m", "pytest", "-n", "0", "-p", "tests.audit.long", *options)
+        command = ("-m", "pytest", "-p", "tests.audit.long", *options)
+        run(*command, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
         results = read_results(tmp_path)
         return [(one["test"].partition("::")[2], one["outcome"]) for one in results]
 
