@@ -26,27 +26,27 @@ async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench):
     async with (
         make_bench(speed=100, wait_for_clear_view_s=0.5) as bench,
         bench.firmware(),
-        bench.daemon(),
+        bench.daemon() as (_, view),
     ):
         for odd, name in NAMES.items():
             bench.studio.disturbances.odd = odd
-            code, (record,) = await bench.run_json("start")
-            assert (code, record["outcome"], record["moves"]) == (1, name, None)
-            fault = record["faults"][-1]
-            assert (fault["code"], bool(fault["remedy"])) == (name, True)
+            record = await bench.perform(view)
+            assert (record.outcome, record.moves) == (name, None)
+            fault = record.faults[-1]
+            assert (fault.code, bool(fault.remedy)) == (name, True)
         for command, shown in (("start", "face-covered after"), ("status", "face")):
             code, out, _ = await bench.run(command)
             assert code == 1
             assert shown in out and "take your hands" in out.lower()
         bench.studio.disturbances.odd = None
         bench.robot.jam("holder")
-        code, (record,) = await bench.run_json("start")
-        assert (code, record["outcome"], record["attempts"]) == (3, "slipped", 2)
-        assert "no motor is jammed" in record["faults"][-1]["remedy"]
+        record = await bench.perform(view)
+        assert (record.outcome, record.attempts) == ("slipped", 2)
+        assert "no motor is jammed" in record.faults[-1].remedy
         bench.robot.jam("holder", jammed=False)
         for outcome in ("solved", "already-solved"):
-            code, (record,) = await bench.run_json("start")
-            assert (code, record["outcome"], bench.robot.solved) == (0, outcome, True)
+            code, (shown,) = await bench.run_json("start")
+            assert (code, shown["outcome"], bench.robot.solved) == (0, outcome, True)
 
 
 class StickerlessCube(Misadjustment):

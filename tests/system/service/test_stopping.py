@@ -35,7 +35,6 @@ async def test_a_stopped_or_killed_daemon_hinders_no_next_one(bench):
         (signal.SIGTERM, "scanning", 0, "stopped"),
         (signal.SIGHUP, "turning", 128 + signal.SIGHUP, "stopped"),
         (signal.SIGKILL, "scanning", -signal.SIGKILL, "interrupted"),
-        (signal.SIGQUIT, "turning", 128 + signal.SIGQUIT, "stopped"),
     ):
         async with bench.daemon() as (child, view):
             last = (await view.status()).last_run
