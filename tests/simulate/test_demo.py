@@ -23,9 +23,6 @@ from solver.errors import ExitCode
 
 LIMIT_S = 240.0
 POLL_S = 0.01
-EVERYDAY = ("four-arm", 1)
-"""A robot and a cube; below a flipper tells its steps, motors on faces run under simavr, and a
-crane takes a 4x4x4."""
 PROCESSES = ("firmware", "cubistd", "demo")
 IMAGES = Path(__file__).resolve().parents[3] / "shared" / "data" / "vision" / "images"
 
@@ -35,14 +32,9 @@ def case(*values: Any, everyday: bool) -> Any:
     return pytest.param(*values, marks=[] if everyday else [pytest.mark.long])
 
 
-@pytest.mark.parametrize(
-    ("profile", "seed"),
-    [
-        case(profile, seed, everyday=(profile, seed) == EVERYDAY)
-        for profile in list_profiles()
-        for seed in range(20)
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("profile", list_profiles())
 def test_every_robot_solves_every_cube(start_demo, solved, demo_folder, profile, seed):
     # Boards that start together cannot be hurried much.
     speed = "1" if load_profile(profile).boards else "50"
@@ -164,7 +156,7 @@ def test_next_start_works(start_demo, solved, demo_folder):
             assert code == ExitCode.FAILED
             assert f"{victim} ended unexpectedly (killed by SIGKILL)" in log
             assert list(demo_folder.iterdir()) == []
-    solved(start_demo("--speed", "50"))
+    assert solved(start_demo("--robot", "four-arm", "--speed", "50"))["outcome"] == "solved"
     assert list(demo_folder.iterdir()) == []
 
 

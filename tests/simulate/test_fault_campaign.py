@@ -107,19 +107,15 @@ RESET, LOST, MISSED = ("reset",), ("link-lost",), ("not-in-place",)
 @pytest.mark.parametrize(
     "case",
     [
-        Case("cubotino", reset, RESET, 3.0),
-        Case("cubotino", stop_the_host, (), 3.0),
+        Case("sensors", stop_the_host),
         Case("sensors", unplug, LOST),
         *long(
-            Case("cubotino", unplug, LOST, 3.0),
             Case("sensors", reset, RESET),
-            Case("sensors", stop_the_host),
             *(
                 Case(profile, action, named, 3.0, stage)
                 for profile in ("cubotino", "two-arm")
                 for action, named in ((reset, RESET), (unplug, LOST), (stop_the_host, ()))
                 for stage in (SCANNING, RobotState.TURNING)
-                if (profile, stage) != ("cubotino", RobotState.TURNING)
             ),
         ),
         # The real program on the chip.
@@ -208,12 +204,12 @@ STOPPED = ("emergency-stop",)
         Case("sensors", lose_all_acknowledgements, UNANSWERED, mend=mend_the_line),
         *long(Case("cubotino", lose_all_acknowledgements, UNANSWERED, mend=mend_the_line)),
         # A killed host leaves a robot that its successor goes on with.
-        Case("cubotino", pull_the_plug_for_good, UNPLUGGED, mend=put_the_plug_back),
+        Case("sensors", pull_the_plug_for_good, UNPLUGGED, mend=put_the_plug_back),
         *long(
             Case(
                 "sensors", pull_the_plug_for_good, UNPLUGGED, firmware="avr", mend=put_the_plug_back
             ),
-            Case("sensors", pull_the_plug_for_good, UNPLUGGED, mend=put_the_plug_back),
+            Case("cubotino", pull_the_plug_for_good, UNPLUGGED, mend=put_the_plug_back),
             Case("mindcuber", pull_the_plug_for_good, UNPLUGGED, mend=put_the_plug_back),
         ),
         Case(

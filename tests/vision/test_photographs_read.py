@@ -62,7 +62,14 @@ CASES = SHARED / "vision_cases"
 @pytest.mark.skipif(not CASES.is_dir(), reason="no real photographs beside the checkout")
 @pytest.mark.parametrize(
     ("name", "side"),
-    [("antonin", 1280), ("antonin", 640), ("antonin", 400), ("kcl1", 800), ("kcl1", 400)],
+    [
+        ("antonin", 400),
+        ("kcl1", 400),
+        *(
+            pytest.param(*larger, marks=pytest.mark.long)
+            for larger in (("antonin", 1280), ("antonin", 640), ("kcl1", 800))
+        ),
+    ],
 )
 def test_the_answer_does_not_depend_on_the_number_of_pixels(name, side):
     """A solved stickerless cube seen from aside, and white stickers on white plastic."""
