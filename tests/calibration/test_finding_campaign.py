@@ -28,7 +28,7 @@ SEEDS = {
     "rubpyx": range(1, 3),
     "cubotone": range(1, 3),
     "soltvvo": range(1, 3),
-    "crane": range(1, 3),
+    "crane": range(2, 6, 3),
 }
 POSITIONS = {
     "cubotino": 6,

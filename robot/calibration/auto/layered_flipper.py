@@ -51,7 +51,7 @@ from robot.calibration.auto.fitting import USUAL_DEGREE_US
 from robot.calibration.auto.holding import HoldCurve, find_hold
 from robot.calibration.auto.motors import motor_finding
 from robot.calibration.auto.rotations import SpinningPart
-from robot.calibration.auto.stepwise_move import COARSE_US, FINE_US, stepwise_move
+from robot.calibration.auto.stepwise_move import COARSE_US, stepwise_move
 from robot.calibration.step import Bench, Session, Trial
 from robot.calibration.steps.camera import Corners, nearest_turn, take_picture
 from robot.machine.confirmed_range import direction_key
@@ -71,8 +71,6 @@ HEIGHTS = 8
 """Places on the elevator's way at which the size of the face is measured."""
 LEAST_GROWTH = 1.1
 """The size of a raised face, in parts of that of one that lies in the flipper."""
-BELOW_ROWS = 0.15
-"""Distance of the elevator from a cube that lies in the flipper, in rows."""
 TAKEN_ROWS = 0.15
 """The part of a row from which, usually, a frame takes it along."""
 FINEST_ROWS = 0.03
@@ -94,6 +92,8 @@ OPEN_PART = 0.25
 CLEAR_DEGREES = 4.0
 BEYOND_DEGREES = 60.0
 SEARCH_US = 30
+SHORT_DEGREES = 1.6
+"""Dead band of a servo, half of which it may stop short the next time."""
 SLIPPED_DEGREES = 2.0
 MOST_DEEPER = 6
 SCALE_SPREAD = 0.1
@@ -318,13 +318,10 @@ class LayeredFlipperFinder(Finder):
                 f"profile has it: see positions_steps of {self.elevator.name}"
             )
         self._no_row = (by_turn + reached) / 2
-        start = self._down
-        low = reached - BELOW_ROWS * pitch
-        self._down = low if (low - start) * pitch > 0 else start
         lowest, drawn = self._mechanism.elevator.rows[0], self._drawn[self.elevator.name]
         # Those that this size of cube does not need stay where they are among the others.
         places = {row: round(self._no_row + at - drawn[lowest]) for row, at in drawn.items()}
-        places[lowest] = round(self._down)
+        places[lowest] = round(self._down)  # where it homes, which has to be within its way
         unsure = round(abs(apart * pitch) / 2 + FINEST_ROWS * abs(pitch), 1)
         values: JsonObject = {self.elevator.key(row): place for row, place in places.items()}
         listed = ", ".join(f"{row} {place} steps" for row, place in places.items())
@@ -456,7 +453,7 @@ class LayeredFlipperFinder(Finder):
         self._hold = find_hold(
             squisher.name, self._measure_following, self._open_at, farthest, SEARCH_US
         )
-        self._hold_at = self._hold.place(self._towards, 0.0)
+        self._hold_at = self._hold.place(self._towards, SHORT_DEGREES * USUAL_DEGREE_US)
         return self._hold_finding(
             f"it holds the cube from {self._hold.begins:.0f} us on, firmly from "
             f"{self._hold.firm:.0f} us on",
@@ -489,7 +486,7 @@ class LayeredFlipperFinder(Finder):
         opens = min(opens * self._towards, self._open_at * self._towards) * self._towards
         low, high = squisher.limits
         opens = max(low, min(high, opens))
-        unsure = self._hold.unsure_us(2 * FINE_US)
+        unsure = self._hold.unsure_us(SHORT_DEGREES * USUAL_DEGREE_US)
         found = {
             names.closed: (self._hold_at, unsure),
             names.open: (opens, unsure + SCALE_SPREAD * abs(way)),
