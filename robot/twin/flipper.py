@@ -520,20 +520,23 @@ def _places(arm: ArmReading, profile: RobotProfile) -> list[ArmPlace]:
             places.append(ArmPlace(name, at[name], role.then, _roll(role.rolls)))
         else:
             places.append(ArmPlace(name, at[name], role))
-    lowest, *_, highest = sorted(places, key=lambda place: place.at)
-    return [_open_beyond(place, lowest, highest, places) for place in places]
+    return [replace(place, zone=_open_zone(place, places)) for place in places]
 
 
-def _open_beyond(
-    place: ArmPlace, lowest: ArmPlace, highest: ArmPlace, places: Sequence[ArmPlace]
-) -> ArmPlace:
-    """Return a place of an arm; an outermost one that is open is so further away, too."""
-    if place.role != "open" or place not in (lowest, highest):
-        return place
+def _open_zone(place: ArmPlace, places: Sequence[ArmPlace]) -> tuple[float, float] | None:
+    """Return where an arm is as open as at a place: also beyond one that is outermost, and up to
+    the middle between two that are open. None for one that is not open."""
+    if place.role != "open":
+        return None
     near = ZONE_PART * min(abs(place.at - other.at) for other in places if other is not place)
-    upwards = place is highest
-    zone = (place.at - near, math.inf) if upwards else (-math.inf, place.at + near)
-    return replace(place, zone=zone)
+    ends = [-math.inf, math.inf]
+    for end, sign in enumerate((-1, 1)):
+        others = [other for other in places if (other.at - place.at) * sign > 0]
+        if others:
+            other = min(others, key=lambda other: abs(other.at - place.at))
+            middle = (place.at + other.at) / 2
+            ends[end] = middle if other.role == "open" else place.at + sign * near
+    return ends[0], ends[1]
 
 
 def _roll(text: str) -> Roll:
