@@ -2,7 +2,7 @@
 
 The lid only holds, the lifter only rolls, and the table finds its zero by a sensor:
 
-1. *Lid out of the picture.* Where it gets into the picture, and a margin.
+1. *Lid out of the picture.* Where it hides the face, and a margin.
 2. *Lifter down.* The face in view tilts when it begins to lift the cube, and a margin.
 3. *Table.* It homes. A small turn shows whether direction and steps are as in the profile.
 4. *Lid closed*, and *square*: as of one arm, see :mod:`robot.calibration.auto.flipper`. Positions
@@ -26,7 +26,6 @@ from robot.calibration.auto.finder import (
 from robot.calibration.auto.fitting import ServoLine, servo_degree_us
 from robot.calibration.auto.flipper import (
     BEYOND_OPEN_DEGREES,
-    CLEAR_DEGREES,
     DEEPER_DEGREES,
     MOST_ROLLS,
     SEARCH_BACK_US,
@@ -37,7 +36,7 @@ from robot.calibration.auto.flipper import (
 from robot.calibration.auto.holding import HoldCurve, find_hold
 from robot.calibration.auto.motors import homed_motor_finding, let_turn
 from robot.calibration.auto.rotations import MOST_OFF_DEGREES, SpinningPart
-from robot.calibration.auto.stepwise_move import COARSE_US, FINE_US, StepwiseMove, stepwise_move
+from robot.calibration.auto.stepwise_move import FINE_US, Edge, StepwiseMove, stepwise_move
 from robot.calibration.step import Session
 from robot.mechanism.flipper import ArmSettings, FlipperSettings
 from robot.settings import RobotProfile
@@ -46,8 +45,12 @@ from robot.settings.stepper import Stepper
 from robot.text.faults import CalibrationError
 from solver.files import JsonObject
 
-OUT_OF_PICTURE_DEGREES = 3.0
-"""Distance of the lid from where it gets into the picture."""
+OUT_OF_PICTURE_DEGREES = 7.0
+"""Distance of the lid from where it hides the face; it has got into the picture before."""
+LIFT_CLEAR_DEGREES = 7.0
+"""Distance of the lifter from where the face shows that it lifts the cube."""
+SHOWN_LATE_DEGREES = 3.0
+"""How unsure it is how long before that they have really come into the way."""
 
 
 class LifterFinder(FlipperFinder):
@@ -127,12 +130,14 @@ class LifterFinder(FlipperFinder):
         way = abs(self._shape["hold"] - self._shape["open"])
         into = lid.find_edge(self._is_covered, towards, way)
         self._into_picture, self._lid_slack = into.forwards, into.slack_us
-        self._open_at = into.middle - towards * OUT_OF_PICTURE_DEGREES * self._degree_us
+        low, high = lid.limits
+        away = into.middle - towards * OUT_OF_PICTURE_DEGREES * self._degree_us
+        self._open_at = max(low, min(high, away))
         lid.go(self._open_at)
         return _position_finding(
             lid,
-            {self._read_name: (self._open_at, FINE_US + into.slack_us / 2)},
-            f"it gets into the picture at {into.middle:.0f} us",
+            {self._read_name: (self._open_at, FINE_US + self._unsure_edge_us(into))},
+            f"it hides the face from {into.middle:.0f} us on",
         )
 
     def find_low(self) -> Finding:
@@ -142,15 +147,18 @@ class LifterFinder(FlipperFinder):
         if self._is_covered():
             self._uncover(lifter, ((-self._upwards, SEARCH_BACK_US),))
         lifts = lifter.find_edge(self._is_covered, self._upwards, abs(self._rise))
-        self._low_at = lifts.middle - self._upwards * CLEAR_DEGREES * self._degree_us
+        self._low_at = lifts.middle - self._upwards * LIFT_CLEAR_DEGREES * self._degree_us
         low, high = lifter.limits
         self._low_at = max(low, min(high, self._low_at))
         lifter.go(self._low_at)
         return _position_finding(
             lifter,
-            {self._low_name: (self._low_at, COARSE_US + lifts.slack_us / 2)},
+            {self._low_name: (self._low_at, FINE_US + self._unsure_edge_us(lifts))},
             f"it begins to lift the cube at {lifts.middle:.0f} us",
         )
+
+    def _unsure_edge_us(self, edge: Edge) -> float:
+        return edge.slack_us / 2 + SHOWN_LATE_DEGREES * self._degree_us
 
     def find_table(self) -> Finding:
         """Home the table. Check its direction and steps by a small turn, and count angles there."""
