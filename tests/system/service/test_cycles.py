@@ -38,7 +38,7 @@ LONG = pytest.mark.long, pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("name", "count", "settled"),
     [
-        ("cubotino", 4, 3),
+        ("cubotino", 3, 2),
         *(pytest.param(name, 50, 5, marks=LONG) for name in ("cubotino", "two-arm", "six-motor")),
     ],
 )
