@@ -13,6 +13,7 @@ from robot.calibration.auto.face_watch import FacePose, nearest_quarter, quarter
 from robot.calibration.auto.finder import Finding
 from robot.calibration.auto.fitting import ServoLine
 from robot.calibration.auto.flipper import FlipperFinder
+from robot.calibration.auto.holding import find_hold
 from robot.calibration.auto.rotations import SpinningPart
 from robot.calibration.steps.positions import MOVING
 from robot.machine.confirmed_range import confirmable
@@ -240,6 +241,22 @@ def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
     # The scale of its servo is not known: a fifth of the way may be wrong.
     assert [*found.uncertain.values()] == [pytest.approx(2.5, abs=0.5), pytest.approx(103, abs=1)]
     assert here.finder.find_roll().values == {"actuators.arm.positions_us.pull": at["hold"] + 533}
+
+
+@pytest.mark.parametrize("softness_us", [12, 40])
+def test_what_holds_is_found_far_enough_in_however_much_the_looks_scatter(softness_us):
+    short = 0
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        touches = 1400 + draw.uniform(0, 10)
+
+        def followed(pulse: float, at: float = touches, draw: Any = draw) -> float:
+            rest = np.clip(1 - (pulse - at) / softness_us, 0.1, 1)
+            return float(rest + 0.05 * draw.standard_normal())
+
+        place = find_hold("lid", followed, 1300, 1700).place(1, slack_us=0.0)
+        short += place < touches + 2 * 0.9 * softness_us
+    assert short <= 4
 
 
 def built_with(homed: str) -> RobotProfile:

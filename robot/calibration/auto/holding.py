@@ -77,10 +77,12 @@ class HoldCurve:
         """Return the pulse that holds with twice the force that a small swing takes.
 
         A servo may stop half its slack before it, and the corners are that exact: what holds from
-        one step on may be two of them soft.
+        one step on may be two of them soft. A place a little too far costs nothing, one that is not
+        far enough lets the cube slip: it lies a standard deviation of the looks further in.
         """
         softness_us = max(2 * FINE_US, self.softness_us)
-        return self.firm + towards * (softness_us + FINE_US + slack_us / 2)
+        unsure_us = min(self.error_us / 2, softness_us)
+        return self.firm + towards * (softness_us + FINE_US + slack_us / 2 + unsure_us)
 
     def unsure_us(self, slack_us: float) -> float:
         """Return by how much that place may be off."""
