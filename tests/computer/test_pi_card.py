@@ -298,6 +298,7 @@ def test_a_dry_run_shows_what_is_then_written(typed, capsys, monkeypatch):
     assert run([*typed, "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "+hostname: cubist" in shown and "passwd: (secret)" in shown
+    assert "nothing was written" in shown
     assert {path.name: path.read_bytes() for path in card.iterdir()} == before
     monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\n"))
     assert run([*typed, "--json"]) == 0

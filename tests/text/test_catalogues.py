@@ -16,7 +16,8 @@ from robot.calibration.step import STEPS as CALIBRATION
 from robot.calibration.step import Measurement
 from robot.calibration.steps.positions import CONFIRMED, NOT_CONFIRMED
 from robot.calibration.versions import Maker
-from robot.cli.texts import TerminalText
+from robot.cli.texts import TerminalText, translate_finding
+from robot.computer.computer import CheckResult
 from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
 from robot.guide.texts import GuideText
@@ -276,6 +277,15 @@ def test_every_code_is_used():
         if re.sub("-(at|perhaps|left|right|top|bottom)$", "", code) in vision
     }
     assert used | {"paused-once", "underrun-once", "late-once"} == set(NOTES)
+
+
+def test_a_fault_that_the_check_up_finds_is_told_like_any_other(monkeypatch):
+    monkeypatch.setenv("CUBIST_LANGUAGE", "de")
+    error = RobotError("emergency-stop")
+    text, remedy = translate_finding(CheckResult.describe("link", error))
+    told = FaultRecord.of(error).model_dump()
+    assert (text, remedy) == (catalogue("de").cause(told), catalogue("de").remedy(told))
+    assert text != error.cause
 
 
 def test_every_finding_of_the_check_up_has_a_code():
