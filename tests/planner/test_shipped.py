@@ -30,7 +30,7 @@ from tests.rig.pins import PinDriver
 from tests.rig.stickers import replay
 
 FIGURES = Path(__file__).with_name("figures.json")
-USUAL = {("cubotino-uno", 3), ("two-arm", 3), ("six-motor", 3)}
+USUAL = {("cubotino-uno", 3), ("two-arm", 3), ("six-motor", 3), ("six-motor-record", 3)}
 """The robots of ``make test``; ``make test-long`` takes all."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robot.machine.tmc2209 import driver_setup
 from robot.motion.schedule import Schedule
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
@@ -16,6 +17,8 @@ from robot.twin.registry import parts_of
 from robot.twin.simulated import SimulatedRobot
 
 FRAME_US = 20_000
+ANY_OHM = 0.11
+"""Sense resistors of a board: nothing here depends on the current."""
 Edge = tuple[float, str | None, int, bool]
 """Microseconds, board, pin and level."""
 
@@ -30,6 +33,10 @@ class PinDriver:
         actuators = profile.actuators.items()
         servos = {name: a for name, a in actuators if isinstance(a, Servo)}
         self.pulses = {name: float(a.positions_us[places[name]]) for name, a in servos.items()}
+        for name, driver in self.robot.drivers.items():
+            stepper = profile.actuators_of(Stepper)[name]
+            assert stepper.driver is not None
+            driver.registers |= driver_setup(stepper, stepper.driver, ANY_OHM).registers
         for name, actuator in actuators:
             if isinstance(actuator, Stepper) and actuator.pins.enable is not None:
                 board = profile.board_name_of(name)
