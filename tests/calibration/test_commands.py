@@ -20,6 +20,7 @@ import pytest
 
 from robot.api.client import ControlClient, RequestError
 from robot.api.endpoints import Endpoint
+from robot.calibration.versions import VersionFiles
 from robot.cli.main import run
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
@@ -199,7 +200,9 @@ def test_what_no_calibration_of_this_robot_can_be_is_refused(document, said, dae
     assert ask("calibration", "show")[1][0]["values"] == {}
 
 
-def test_a_session_is_one_version_whose_values_say_where_they_come_from(daemon, ask, capfd):
+def test_a_session_is_one_version_whose_values_say_where_they_come_from(
+    daemon, ask, capfd, tmp_path
+):
     client = ControlClient()
     keep(ALL_OF_IT)
     with client.maintenance():
@@ -228,6 +231,11 @@ def test_a_session_is_one_version_whose_values_say_where_they_come_from(daemon, 
     assert ask("calibration", "restore", "1")[1][0]["values"] == ALL_OF_IT
     code, _, err = ask("calibration", "restore", "77")
     assert code == 2 and "no version 77" in err
+    VersionFiles(tmp_path / "state").path("cubotino", 1).write_text("{")
+    assert run(["calibration", "versions"]) == 0
+    first, *_, last = capfd.readouterr().out.splitlines()
+    assert first.split()[:4] == ["1", "cannot", "be", "read:"]
+    assert "6 values" in last and last.split()[0].endswith("*")
 
 
 def test_who_breaks_a_session_off_is_told_what_stays(daemon, ask):
