@@ -7,6 +7,7 @@ there. ``python -m tests.planner.test_shipped`` writes it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -118,6 +119,9 @@ def test_list_and_compare_put_robots_side_by_side(capsys):
     assert run(["robot", "compare", *compared, "--cubes", "1", "--time-limit", "0.1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(any(name.replace("/", "-") in line for line in lines) for name in compared)
+    assert run(["robot", "check", "reference/c", "--cubes", "1", "--time-limit", "0.1"]) == 0
+    times = re.findall(r"(\d+\.\d{3}) s on.*\((\S+) to (\S+) s\)", capsys.readouterr().out)
+    assert len(times) == 1 and len(set(times[0])) == 1, "one cube is all of them"
     assert run(["robot", "list", "--json"]) == 0
     listed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     sizes = {robot["name"]: (robot["size"], robot["sizes"]) for robot in listed}
