@@ -121,7 +121,9 @@ def test_every_robot_finds_its_positions_times_and_colours(name):
     # Servos creep the last of their way, and a film of few pictures is less exact.
     longest = 1.15 * SLOWER_OF_PAIR if name in ("otvinta", "rubpyx") else 1.15
     assert all(1.0 <= part <= longest for part in parts)
-    assert max(one.document["took_s"] for one in outcomes.values()) <= 600
+    # Four grippers on servos measure twelve ways; a crane's solves take most of its time.
+    longest_s = 1800 if name in ("otvinta", "rubpyx", "crane") else 600
+    assert max(one.document["took_s"] for one in outcomes.values()) <= longest_s
 
 
 @pytest.mark.long
