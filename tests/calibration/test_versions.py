@@ -69,6 +69,19 @@ def test_robots_in_one_state_directory_keep_their_own(tmp_path):
         store.values_of_another("crane")
 
 
+def test_both_files_of_an_earlier_release_become_versions(tmp_path):
+    for name, pulse in (("calibration.json.previous", 1340), ("calibration.json", 1345)):
+        document = {"format": 2, "robot": "cubotino", "values": {OPEN: pulse}}
+        (tmp_path / name).write_text(json.dumps(document))
+    store = CalibrationStore(tmp_path)
+    store.settle()
+    assert not list(tmp_path.glob("calibration.json*"))
+    assert in_force(store) == 1345
+    assert [one.version for one in store.versions(CUBOTINO)] == [1, 2]
+    store.restore(CUBOTINO)
+    assert in_force(store) == 1340
+
+
 def test_the_file_of_an_earlier_release_stays_its_robot_s(tmp_path):
     """Another robot's daemon takes nothing from it and loses nothing of it."""
     document = {"format": 2, "robot": "cubotino", "values": {OPEN: 1340}}
