@@ -11,8 +11,8 @@ from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.fitting import SweepPoint, fit_line
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
 from robot.calibration.auto.layered_flipper import (
+    FlatPlace,
     LayeredFlipperFinder,
-    Placement,
     fit_heights,
 )
 from robot.calibration.auto.lifter import LifterFinder
@@ -67,11 +67,11 @@ def test_a_line_with_slack_is_found_from_both_directions(slope, zero, slack, noi
 def test_raised_faces_tell_where_the_cube_was_reached_and_where_a_level_one_is():
     height, foot, begins = 7.0, np.array([0.3, -0.8]), 40
 
-    def seen(steps: int) -> Placement:
+    def seen(steps: int) -> FlatPlace:
         scale = height / (height - (steps - begins) / 570)
-        return Placement(foot * (1 - scale), scale)
+        return FlatPlace(foot * (1 - scale), scale)
 
-    askew = Placement(np.array([0.0, 0.1]), 1.0)
+    askew = FlatPlace(np.array([0.0, 0.1]), 1.0)
     line = fit_heights(askew, {steps: seen(steps) for steps in range(200, 1200, 200)})
     assert line.begins == pytest.approx(begins, abs=0.1)
     assert line.level == pytest.approx(np.zeros(2), abs=0.001)

@@ -115,7 +115,7 @@ RENEWING = Trial(
 
 
 @dataclass(frozen=True, eq=False)
-class Placement:
+class FlatPlace:
     """The middle of a face, float64[2], and half its width, in the plane of the first one seen."""
 
     middle: Floats
@@ -129,7 +129,7 @@ class RaisedGauge(RotationGauge):
     count clockwise from above.
     """
 
-    _at = Placement(np.zeros(2), 1.0)
+    _at = FlatPlace(np.zeros(2), 1.0)
 
     def degrees(self, corners: Floats, near: float) -> float | None:
         """See :meth:`RotationGauge.degrees`."""
@@ -147,7 +147,7 @@ class RaisedGauge(RotationGauge):
         plane = np.linalg.inv(self._plane)
         return np.asarray(cv2.perspectiveTransform((square + self._at.middle)[None], plane)[0])
 
-    def place(self) -> Placement | None:
+    def place(self) -> FlatPlace | None:
         """Return where a face is that may be tilted; None if it is hidden in most pictures."""
         seen = []
         for _ in range(SETTLING_LOOKS):
@@ -160,10 +160,10 @@ class RaisedGauge(RotationGauge):
         return _place_of(np.median(seen, axis=0)) if len(seen) > LOOKS / 2 else None
 
 
-def _place_of(flat: Floats) -> Placement:
+def _place_of(flat: Floats) -> FlatPlace:
     middle = flat.mean(axis=0)
     half_diagonal = float(np.linalg.norm(flat - middle, axis=1).mean())
-    return Placement(middle, half_diagonal / 2**0.5)
+    return FlatPlace(middle, half_diagonal / 2**0.5)
 
 
 class UpperTable(SpinningPart):
@@ -184,7 +184,7 @@ class HeightLine:
     level: Floats
 
 
-def fit_heights(lying: Placement, raised: Mapping[int, Placement]) -> HeightLine:
+def fit_heights(lying: FlatPlace, raised: Mapping[int, FlatPlace]) -> HeightLine:
     """Return the line through the places of a face raised by so many steps."""
     steps = np.array([*raised], dtype=np.float64)
     sizes = np.array([place.half_width for place in raised.values()])
@@ -519,7 +519,7 @@ class LayeredFlipperFinder(Finder):
         self.elevator.go(self._rows_at(len(self._rises) - 1))
         self.table.settle()
 
-    def _place(self) -> Placement:
+    def _place(self) -> FlatPlace:
         seen = self.watch.place()
         if seen is None:
             raise self.watch.lost_face_error(
