@@ -75,7 +75,7 @@ class SimulatedGripper:
 
     @cached_property
     def _aside(self) -> tuple[int, int, int]:
-        """Where ``across`` points after a quarter turn."""
+        """The direction of ``across`` after a quarter turn."""
         right, down, ahead = np.cross(self.across, NORMALS[self.site]).tolist()
         return right, down, ahead
 

@@ -92,7 +92,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Fit:
-    """How the parts of a robot fit its cube that was not built as drawn.
+    """The fit of a robot's parts to its cube, where it was not built as drawn.
 
     ``grip``: the squisher's force; ``enters``: the part of a row that has to stand in the turntable
     to turn with it; ``play``: by how many quarters rows can turn in it, to either side.
@@ -463,7 +463,8 @@ def layered_flipper_parts(
 
 @dataclass(frozen=True)
 class Built:
-    """What is not as drawn; see :class:`robot.twin.registry.MechanismParts` for stops and good."""
+    """Deviations from the drawing; ``stops`` and ``good`` as in
+    :class:`robot.twin.registry.MechanismParts`."""
 
     floor: float = 0.0
     fit: Fit | None = None

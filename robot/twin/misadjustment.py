@@ -78,14 +78,14 @@ COLOUR_GAIN = 0.10
 LIGHT_GAIN = 0.12
 LIGHT_SLOPE = 0.2
 END_STOP_PART = 0.10
-"""How much lower than drawn the end stop of what goes to and fro is, at most, as a part of its way:
+"""Largest distance of an end stop below its drawn place, as a part of the way of what homes to it:
 whoever mounted it saw that it ends below where it does anything."""
 FLOOR_PART = 0.02
-"""How much lower than drawn a cube lies above an elevator, at most, as a part of its way."""
+"""Largest distance of a cube below its drawn place, as a part of the elevator's way."""
 ENTERS_PART = (0.05, 0.25)
 """The part of a row that has to stand in a frame for it to turn with it."""
 FRAME_PLAY_DEGREES = 0.3
-"""How far a cube can turn within such a frame, to either side, at most."""
+"""Largest turn of a cube within such a frame, to either side."""
 LID_COVERS_DEGREES = (3.0, 9.0)
 """Way of a lid from where it gets into the picture to where it hides the cube."""
 LID_SHADE = 0.6

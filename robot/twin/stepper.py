@@ -34,7 +34,7 @@ SLIP_FULL_STEPS = 2
 NOTICED_FULL_STEPS = 1.4
 """Full steps by which the field is ahead of a rotor when its stall is noticed."""
 FULL_STEPS_PER_TURN = 200
-"""Of a motor that turns a layer or the cube directly."""
+"""Full steps in a turn of a motor that drives a layer or the cube directly."""
 STALL_MARGIN = 1.5
 """A stepper of unknown torque stalls this much above what its profile allows."""
 

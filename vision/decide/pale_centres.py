@@ -26,7 +26,7 @@ _LEAD = 40.0
 """Squared deviations by which the next way to hold the cube has to be unlikelier."""
 
 
-def name_faces(features: LightFeatures, letters: Ints, middles: Ints, seen: Bools) -> bool:
+def are_faces_named(features: LightFeatures, letters: Ints, middles: Ints, seen: Bools) -> bool:
     """Return whether the centres, if lit by a reflection, clearly show the colours of a cube.
 
     ``letters`` int[6 * N * N] are the cube's, ``middles`` int[6] the centres' numbers, ``seen``

@@ -18,7 +18,7 @@ from vision.decide.colour_model import centres
 from vision.decide.consistency import ScanExplanation, explain_scan, odd_face, repeated_face
 from vision.decide.estimate import Decision, decide
 from vision.decide.misassembly import WrongPiece
-from vision.decide.pale_centres import name_faces
+from vision.decide.pale_centres import are_faces_named
 from vision.decide.schemes import is_held, known_orders, scheme_costs, usual_naming
 from vision.frame import Bools, Floats, Ints
 from vision.locate.view_check import OddView
@@ -272,7 +272,7 @@ class Verdict:
         one = self.decision
         unclear = one.strange[middles] | (one.features.weight[middles] == 0)
         named_axes = {face % 3 for face in np.flatnonzero(~unclear).tolist()}
-        if len(named_axes) > 1 or name_faces(one.features, one.letters, middles, ~one.strange):
+        if len(named_axes) > 1 or are_faces_named(one.features, one.letters, middles, ~one.strange):
             return None
         return FACES[int(unclear.argmax())]
 

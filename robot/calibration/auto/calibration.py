@@ -11,13 +11,13 @@ from statistics import mean
 from robot.api.client import DaemonError, RequestError
 from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import (
+    RENEWING,
     FilmedServo,
     Finder,
     Finding,
     finder_for,
     obstacle_for,
 )
-from robot.calibration.auto.layered_flipper import RENEWING
 from robot.calibration.auto.motors import check_motors, common_speeds, fit_to_board
 from robot.calibration.auto.proof import PROVING, Proof, fault_chance
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step

@@ -11,9 +11,10 @@ import numpy as np
 
 from robot.calibration.auto.face_watch import Floats, RotationGauge, view_from_above
 from robot.calibration.auto.rotations import FilmedRotation, Rotation
-from robot.calibration.step import Row, Session
+from robot.calibration.step import Bench, Row, Session, Trial
 from robot.calibration.steps.home import HOMING
 from robot.machine.confirmed_range import confirmable
+from robot.records.documents import ApiRequest, Nothing
 from robot.settings import RobotProfile
 from robot.settings.base import Kinds, Site
 from robot.settings.mechanisms import MechanismSettings
@@ -38,6 +39,20 @@ WIDER_PART = 0.05
 It counts from where they are firm: what is soft closes further, but is clear of the cube as early.
 A servo may turn that much less for a pulse, and what opens too little touches the cube, while what
 opens too far only takes a little longer."""
+
+
+def _do_nothing(_: Bench, __: ApiRequest) -> Nothing:
+    return Nothing()
+
+
+RENEWING = Trial(
+    "renew",
+    "Put the robot together with what is tried out",
+    ApiRequest,
+    Nothing,
+    _do_nothing,
+    "GET",
+)
 
 
 @dataclass(frozen=True)

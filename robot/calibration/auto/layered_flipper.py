@@ -40,6 +40,7 @@ from robot.calibration.auto.face_watch import (
 )
 from robot.calibration.auto.finder import (
     FINDERS,
+    RENEWING,
     FilmedServo,
     Finder,
     Finding,
@@ -52,11 +53,10 @@ from robot.calibration.auto.holding import HoldCurve, find_hold
 from robot.calibration.auto.motors import motor_finding
 from robot.calibration.auto.rotations import SpinningPart
 from robot.calibration.auto.stepwise_move import COARSE_US, stepwise_move
-from robot.calibration.step import Bench, Session, Trial
+from robot.calibration.step import Session
 from robot.calibration.steps.camera import Corners, nearest_turn, take_picture
 from robot.machine.confirmed_range import direction_key
 from robot.mechanism.layered_flipper import LayeredFlipperSettings
-from robot.records.documents import ApiRequest, Nothing
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
@@ -66,7 +66,7 @@ from solver.files import JsonObject
 LOOKS, SETTLING_LOOKS = 7, 8
 """Pictures whose median is where a face is, and pictures before them while a servo creeps."""
 ROOM_PART = 0.25
-"""How much higher than in the profile the elevator may go, as a part of its way."""
+"""Extra way of the elevator beyond the profile's highest row, as a part of its way."""
 HEIGHTS = 8
 """Places on the elevator's way at which the size of the face is measured."""
 LEAST_GROWTH = 1.1
@@ -81,14 +81,14 @@ SWING_DEGREES = 4.0
 FOLLOWS = 0.5
 
 FIRST_PART = 0.15
-"""Where on its way the flipper begins, and so far before its end it comes to rest first."""
+"""Part of its way at which the flipper begins, and before the end at which it rests first."""
 LEVEL_DEGREES = 0.2
 LARGEST_STEP_US, APPROACH_US = 60, 60
 MOST_STEPS = 16
 LEVEL_UNSURE_DEGREES = 1.5
 
 OPEN_PART = 0.25
-"""Where on its way the squisher begins."""
+"""Part of its way at which the squisher begins."""
 CLEAR_DEGREES = 4.0
 BEYOND_DEGREES = 60.0
 SEARCH_US = 30
@@ -98,20 +98,6 @@ SLIPPED_DEGREES = 2.0
 MOST_DEEPER = 6
 SCALE_SPREAD = 0.1
 """Largest error of a servo's turn for a pulse, as a part of it."""
-
-
-def _do_nothing(_: Bench, __: ApiRequest) -> Nothing:
-    return Nothing()
-
-
-RENEWING = Trial(
-    "renew",
-    "Put the robot together with what is tried out",
-    ApiRequest,
-    Nothing,
-    _do_nothing,
-    "GET",
-)
 
 
 @dataclass(frozen=True, eq=False)

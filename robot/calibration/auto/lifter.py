@@ -50,7 +50,7 @@ OUT_OF_PICTURE_DEGREES = 7.0
 LIFT_CLEAR_DEGREES = 7.0
 """Distance of the lifter from where the face shows that it lifts the cube."""
 SHOWN_LATE_DEGREES = 3.0
-"""How unsure it is how long before that they have really come into the way."""
+"""Uncertainty of both: the camera shows late that a part has come into the way."""
 
 
 class LifterFinder(FlipperFinder):
