@@ -57,11 +57,18 @@ class SimulatedArm:
         self.name = name
         self._slack = slack_part
         self._places = tuple(places)
+        self._gaps = {
+            one.name: min(
+                (abs(one.at - other.at) for other in places if other is not one), default=math.inf
+            )
+            for one in places
+        }
+        # Both are asked at every step of every motor, while most arms rest.
         self._latest: tuple[float, ArmPlace | None] = math.nan, None
+        self._latest_lift: tuple[float, tuple[Roll, float] | None] = math.nan, None
 
     def place(self, position: float) -> ArmPlace | None:
         """The place in whose zone the arm is, if it is in any."""
-        # Asked at every step of every motor, while most arms rest.
         if self._latest[0] != position:
             self._latest = position, self._find_place(position)
         return self._latest[1]
@@ -71,7 +78,7 @@ class SimulatedArm:
             if place.zone is not None and place.zone[0] <= position <= place.zone[1]:
                 return place
         nearest = min(self._places, key=lambda place: abs(place.at - position))
-        near = abs(nearest.at - position) <= ZONE_PART * self._gap(nearest)
+        near = abs(nearest.at - position) <= ZONE_PART * self._gaps[nearest.name]
         return nearest if near and nearest.zone is None else None
 
     def role(self, position: float) -> str:
@@ -113,22 +120,25 @@ class SimulatedArm:
         if free is None or holds is None or free.name not in places:
             return -math.inf if seen is not None and seen.name in places else math.inf
         sign = 1 if holds.at > free.at else -1
-        past = sign * (position - free.at) - ZONE_PART * self._gap(free)
+        past = sign * (position - free.at) - ZONE_PART * self._gaps[free.name]
         if (position - free.at) * sign > 0:
             return past
         return past if seen is not None and seen.name in places else math.inf
 
     def lifts(self, position: float) -> tuple[Roll, float] | None:
         """The roll the arm is about to make or has made, and the part of the way 0..1."""
+        if self._latest_lift[0] != position:
+            self._latest_lift = position, self._find_lift(position)
+        return self._latest_lift[1]
+
+    def _find_lift(self, position: float) -> tuple[Roll, float] | None:
         for place in self._places:
-            part = 1 - abs(place.at - position) / self._gap(place)
-            if place.roll is not None and part > self._slack:
+            if place.roll is None:
+                continue
+            part = 1 - abs(place.at - position) / self._gaps[place.name]
+            if part > self._slack:
                 return place.roll, (part - self._slack) / (1 - self._slack)
         return None
-
-    def _gap(self, place: ArmPlace) -> float:
-        """Distance to the nearest other place."""
-        return min(abs(place.at - other.at) for other in self._places if other is not place)
 
 
 @dataclass(frozen=True)

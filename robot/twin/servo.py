@@ -34,6 +34,7 @@ SHORTEST_PULSE_US, LONGEST_PULSE_US = 300.0, 2_900.0
 HUNTING_HERTZ = 5.7
 CREEPING_US = 150_000.0
 """Time in which a servo that creeps goes on by two thirds of what is left."""
+ROUNDING_US = 1e-6
 ARRIVED = 0.05
 """The part of its creeping that is too little to move it any more."""
 DEFAULT_SPEED_US_PER_S = 5_000.0
@@ -129,14 +130,16 @@ class ServoMotor(SimulatedMotor):
         if self.target is not None and end_us - self._last_pulse_us > SIGNAL_LOST_US:
             self.target, self._goal = None, self.position
             self.limp_since_us = None if self._was_reset else end_us
-        if self._stops:
-            self._push(end_us - start_us)
         if not self.moving:
+            self._push(end_us - start_us)
             return
+        self._pushed_us = 0.0
         left, creep = self._goal - self.position, self._truth.creep_us
         reach = self._speed * self._supply * (end_us - start_us)
-        if abs(left) > creep:
-            self.position += copysign(min(reach, abs(left) - creep), left)
+        far = abs(left) - creep
+        # Rounding may end the way up to there a little early: what is left is creeping as well.
+        if far > ROUNDING_US:
+            self.position += copysign(min(reach, far), left)
         else:
             self.position += left * (1 - math.exp((start_us - end_us) / CREEPING_US))
         if abs(self._goal - self.position) <= ARRIVED * creep:

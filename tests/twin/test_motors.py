@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.twin.misadjustment import ServoTruth
@@ -91,6 +93,14 @@ def test_a_servo_creeps_the_last_of_its_way_and_is_slow_while_others_move(incide
     assert 1580 < servo.position < 1590 and servo.moving
     drive(servo, incidents, 1600, 1.0)
     assert (servo.position, servo.moving) == (1600.0, False)
+
+
+@given(st.floats(0.1, 20.0), st.floats(1000.0, 2000.0))
+def test_a_servo_that_creeps_arrives_whatever_the_rounding(creep_us, pulse_us):
+    incidents = Incidents()
+    servo = servo_of(incidents, creep_us=creep_us)
+    drive(servo, incidents, pulse_us, 1.5)
+    assert (servo.position, servo.moving) == (servo.target, False)
 
 
 def test_a_servo_that_pushes_for_over_a_second_is_reported_once(incidents):
