@@ -70,8 +70,13 @@ def pictures(positions: list[float], every_us: int = 10_000) -> list[tuple[int, 
     ]
 
 
-def test_a_motion_is_found_between_its_pictures():
-    seen = motion_in(pictures([20.0] * 10 + [20.0 + step for step in range(1, 31)] + [50.0] * 10))
+@pytest.mark.parametrize("halfway", [0, 1], ids=["steady", "one picture like the one before"])
+def test_a_motion_is_found_between_its_pictures(halfway):
+    before, after = [
+        [20.0 + step for step in range(*part)] for part in ((1, 16), (16, 31 - halfway))
+    ]
+    on_the_way = before + before[-1:] * halfway + after
+    seen = motion_in(pictures([20.0] * 10 + on_the_way + [on_the_way[-1]] * 10))
     assert seen.ended_us - seen.began_us == pytest.approx(300_000, abs=seen.within_us)
     assert seen.within_us == 10_000
 

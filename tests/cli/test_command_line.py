@@ -120,14 +120,16 @@ def test_show_and_schema(capfd):
         assert value in capfd.readouterr().out
 
 
-FILES = {
-    "robot/__init__.py": '"""Ours."""',
-    "robot/cli/__init__.py": "",
-    "robot/cli/main.py": """\
+MAIN = """\
 import os
 from robot.text import words
-def main(): print(words, os.environ["OPENBLAS_NUM_THREADS"])
-""",
+def main(): print(__name__, words, os.environ["OPENBLAS_NUM_THREADS"])
+"""
+ROOMS = {"cubist": "cli", **{room: room for room in ("daemon", "web", "display", "mqtt")}}
+"""Rooms of the programs, by the function that starts them."""
+FILES = {f"robot/{room}/main.py": MAIN for room in ROOMS.values()} | {
+    "robot/__init__.py": '"""Ours."""',
+    "robot/cli/__init__.py": "",
     "robot/text.py": "words = 'ours'",
     "solver/__init__.py": "",
     "vision/__init__.py": "",
@@ -151,11 +153,11 @@ def site(tmp_path: Path) -> Path:
     return site
 
 
-def run_cubist(site: Path, *before: Path) -> tuple[int, str]:
-    """Run the command with other folders before ours; return exit code and output."""
+def run_cubist(site: Path, *before: Path, program: str = "cubist") -> tuple[int, str]:
+    """Run a program with other folders before ours; return exit code and output."""
     path = os.pathsep.join(map(str, [*before, site]))
     # -S: without what this checkout's environment finds by itself.
-    command = [sys.executable, "-S", "-c", "import cubist_robot; cubist_robot.cubist()"]
+    command = [sys.executable, "-S", "-c", f"import cubist_robot; cubist_robot.{program}()"]
     environment = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         command, env=environment, cwd=site.parent, capture_output=True, text=True, check=False
@@ -169,8 +171,9 @@ def overwrite(site: Path, name: str) -> None:
     (site / OTHERS / "RECORD").write_text(f"robot/run.py,,\n{name},,\n")
 
 
-def test_our_own_packages_are_run_without_idle_threads_of_numpy(site):
-    assert run_cubist(site) == (0, "ours 1\n")
+@pytest.mark.parametrize(("program", "room"), ROOMS.items())
+def test_our_own_packages_are_run_without_idle_threads_of_numpy(site, program, room):
+    assert run_cubist(site, program=program) == (0, f"robot.{room}.main ours 1\n")
 
 
 @pytest.mark.parametrize("foreign", ["robot/__init__.py", "solver.py"])

@@ -39,13 +39,14 @@ IN_STEPS = [
             1.0,
             [
                 Progress(MAKING, done, making=True, remaining_s=left)
-                for done, left in ((0.0, None), (0.25, 3.2), (1.0, 0.0))
+                for done, left in ((0.0, None), (0.25, 100.0), (0.5, 99.4), (1.0, 0.0))
             ],
             [
                 "",
                 "[....................]   0 %: making the tables of a sea...",
                 f"{MAKING}\n",
-                "[#####...............]  25 %, 3 s left: making the table...",
+                "[#####...............]  25 %, 2 min left: making the tab...",
+                "[##########..........]  50 %, 99 s left: making the tabl...",
                 "[####################] 100 %, 0 s left: making the table...",
                 "",
             ],

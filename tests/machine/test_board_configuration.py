@@ -108,6 +108,11 @@ def registers(driver: dict[str, Any], **motor: Any) -> dict[int, int]:
     return dict(driver_setup(stepper, stepper.driver, 0.11).registers)
 
 
+@pytest.mark.parametrize(("mode", "chops"), [("stealthchop", 0), ("spreadcycle", 1)])
+def test_the_third_bit_of_the_driver_s_first_register_is_spreadcycle(mode, chops):
+    assert registers({"mode": mode})[GCONF] >> 2 & 1 == chops
+
+
 @pytest.mark.parametrize("milliamperes", [100, 580, 900, 1200, 1700])
 def test_the_current_is_what_the_data_sheet_makes_of_the_scale(milliamperes):
     """I = (CS + 1) / 32 * Vfs / (Rsense + 20 mOhm) / sqrt 2, rounded down."""

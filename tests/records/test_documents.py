@@ -115,7 +115,7 @@ def test_a_listener_that_is_not_cubistd_is_named(listener, body, monkeypatch, ca
     [
         ({"latency_s": {"search": []}}, "latency_s.search"),
         ({"operations": [{"start_us": 0, "duration_us": 1}]}, "operations.0.op"),
-        ({"operations": [{"op": "turn", "start_us": 0, "duration_us": 1}]}, "operations.0"),
+        ({"operations": [{"op": "turn", "start_us": 0, "duration_us": 1}]}, "turn has no site"),
         ({"operations": [{"op": "home", "start_us": -1, "duration_us": 1}]}, "start_us"),
         ({"orientation": "XX"}, "XX"),
         ({"moves": "R Q"}, "Q"),

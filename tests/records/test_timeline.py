@@ -68,7 +68,7 @@ def test_a_bar_names_part_motion_and_time_and_has_the_colour_of_its_kind():
         ("holder: D, 2 s to 2.25 s", "turn"),
     ]
     assert "run &lt;1&gt;" in svg
-    assert all(f">{row}</text>" in svg for row in ("cube", "lid", "holder", "R", "L"))
+    assert all(f">{text}</text>" in svg for text in ("cube", "lid", "holder", "R", "L", "2.4 s"))
 
 
 def test_a_planned_turn_of_two_layers_shares_a_bar_of_the_cube():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
+from pathlib import Path
+from unittest.mock import Mock
 
 import cv2
 import numpy as np
@@ -242,3 +244,14 @@ def test_a_camera_of_a_folder_shows_faces_in_their_order_and_again_after_settlin
     with pytest.raises(CameraError, match="truncated") as fault:
         camera.capture()
     assert fault.value.trouble is CameraTrouble.VANISHED
+
+
+@pytest.mark.parametrize(
+    ("error", "trouble"),
+    [(PermissionError, CameraTrouble.REFUSED), (FileNotFoundError, CameraTrouble.ABSENT)],
+)
+def test_a_folder_that_cannot_be_read_is_refused_or_absent(error, trouble, tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "iterdir", Mock(side_effect=error))
+    with pytest.raises(CameraError) as fault:
+        FolderCamera(tmp_path).settle()
+    assert fault.value.trouble is trouble
