@@ -26,8 +26,7 @@ from pathlib import Path
 import pytest
 
 from tests.audit.changes import Mutant
-from tests.audit.selection import FIRMWARE_SOURCES, WALL_PER_CPU, Budget, Selection
-from tests.firmware.test_firmware import SUBJECTS
+from tests.audit.selection import BOARDS, FIRMWARE_SOURCES, WALL_PER_CPU, Budget, Selection
 
 PYTEST = ("-n", "0", "-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
 PYTEST += ("-m", "not long", "-p", "tests.audit.selection")
@@ -40,9 +39,7 @@ NOTHING_FAILED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 FAILED = re.compile(r"^(?:FAILED|ERROR) .*", re.MULTILINE)
 TEST = re.compile(r"^\w+ (\S+::.*?)(?: - |$)")
 MARK = "CUBIST_MUTANT_RUN"
-UNIT_TESTS = tuple(f"test_{subject}" for subject in SUBJECTS)
-PROGRAMS = ("cubist-firmware-host", "cubist-firmware-linux", "cubist-firmware-avr")
-UNIT_TEST_S = 60.0
+PROGRAMS = tuple(f"cubist-firmware-{board}" for board in BOARDS)
 NINJA = Path(sys.executable).with_name("ninja")
 
 Verdict = Mapping[str, object]
@@ -61,14 +58,14 @@ class Engine:
 
     def __init__(self, root: Path, tests: Sequence[str], budget_s: float, folder: Path) -> None:
         self._root, self._folder, self._budget_s = root, folder, budget_s
-        self._selection = Selection(root, tests)
+        self._selection = Selection(root, tests, folder)
         self._passes_alone: dict[str, bool] = {}
 
     def judge(self, mutant: Mutant) -> Verdict:
         """Return a mutant's outcome. A test that fails without the mutant, too, is left out."""
         files = self._selection.choose(mutant)
         if not files:
-            return {"outcome": "survived", "files": 0, "by": "no test is named after it"}
+            return {"outcome": "survived", "files": 0, "by": "no test runs it"}
         while True:
             try:
                 found = self._try(mutant, files)
@@ -81,9 +78,6 @@ class Engine:
     def _try(self, mutant: Mutant, files: Sequence[Sequence[str]]) -> Verdict:
         """Run groups of files, likeliest first, until a test fails or the budget is spent."""
         with self._changed(mutant) as (python, environment):
-            failing = mutant.path.startswith("firmware/") and self._firmware.failing_unit_test()
-            if failing:
-                return {"outcome": "killed", "by": f"firmware/tests/{failing}.c"}
             left_s = self._budget_s
             for group in files:
                 found, spent_s = self._run(group, python, environment, left_s)
@@ -192,7 +186,7 @@ def _end_marked(mark: str) -> None:
 
 
 class _Firmware:
-    """Programs and unit tests of the firmware, built from sources changed one at a time."""
+    """Programs of the firmware, built from sources changed one at a time."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.sources = folder / "firmware"
@@ -200,9 +194,12 @@ class _Firmware:
         self._environment = folder / "venv"
         _mirror(root / "firmware", self.sources)
         cmake = Path(sys.executable).with_name("cmake")
-        options = ["-G", "Ninja", "-DCUBIST_FIRMWARE_TESTS=ON"]
-        _build(cmake, "-S", self.sources, "-B", self._build, *options)
+        _build(cmake, "-S", self.sources, "-B", self._build, "-G", "Ninja")
         self._make()
+        emulator = folder / "build/rp2040js"
+        emulator.parent.mkdir(exist_ok=True)
+        emulator.unlink(missing_ok=True)
+        emulator.symlink_to(root / "build/rp2040js")
         ours = Path(sys.prefix)
         shutil.rmtree(self._environment, ignore_errors=True)
         (self._environment / "bin").mkdir(parents=True)
@@ -229,16 +226,8 @@ class _Firmware:
         finally:
             target.write_bytes(before)
 
-    def failing_unit_test(self) -> str | None:
-        """Return the first of the firmware's own tests that fails or hangs."""
-        for name in UNIT_TESTS:
-            command = ["timeout", str(UNIT_TEST_S), self._build / name]
-            if subprocess.run(command, capture_output=True, check=False).returncode:
-                return name
-        return None
-
     def _make(self) -> None:
-        _build(NINJA, "-C", self._build, "-j", "1", *PROGRAMS, *UNIT_TESTS)
+        _build(NINJA, "-C", self._build, "-j", "1", *PROGRAMS)
 
 
 class _Kernel:

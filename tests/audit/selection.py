@@ -1,29 +1,38 @@
 """Choose the tests that may notice a change, and end them after a budget of processor time.
 
-Tests are chosen by their files' names and imports, so nothing is traced first. Processor time makes
-the result independent of other work on the computer. The pytest processes that try a mutant load
-this module as a plugin (``-p tests.audit.selection``).
+A test is chosen if it runs the changed statement. A constant of a module is used elsewhere, and
+nobody records the lines of C and C++: for them those tests are chosen that run a line of Python
+with a name of what is changed. Processor time makes the result independent of other work on the
+computer. The pytest processes that try a mutant load this module as a plugin
+(``-p tests.audit.selection``).
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import resource
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.audit.changes import Mutant
+from tests.audit.record import Record
 
-C_TESTS = {
-    "firmware": ("tests/firmware/", "tests/link/", "tests/simulate/"),
-    "solver": ("tests/solver/", "tests/planner/"),
-}
-"""Folders of tests for the sources in C and C++ below each folder."""
-WALL_PER_CPU = 2
+FAR = 3.0
+"""A test of another room is tried as if it took this many times as long."""
+SLOW_S = 1.0
+"""The slower tests of a file are tried by themselves, later than the quick ones of others."""
+UNKNOWN_S = 1.0
+FIRST_TESTS = 40
+"""Tests in the first pytest process, which has fewer files to import."""
+BOARDS = ("avr", "host", "linux", "rp2040")
+"""Folders of the firmware with a program of their own; the others are in all."""
+WALL_PER_CPU = 3
 """Most elapsed seconds for each second of the budget: some tests wait more than they work."""
 MOST_MEMORY_BYTES = 4 << 30
 FIRMWARE_SOURCES = "CUBIST_FIRMWARE_SOURCES"
@@ -31,39 +40,94 @@ FIRMWARE_SOURCES = "CUBIST_FIRMWARE_SOURCES"
 
 
 class Selection:
-    """The test files in some places but the audit's own, ranked for each mutant."""
+    """The test files in some places but the audit's own, ranked for each mutant by a record."""
 
-    def __init__(self, root: Path, places: Sequence[str]) -> None:
+    def __init__(self, root: Path, places: Sequence[str], folder: Path) -> None:
+        self._root = root
         files = {root / place for place in places if place.endswith(".py")}
         files |= {file for place in places for file in (root / place).rglob("test_*.py")}
         judges = sorted(file for file in files if file.parent.name != "audit")
         self._texts = {str(file.relative_to(root)): file.read_text() for file in judges}
+        self._record = Record(root, places, folder)
 
     def choose(self, mutant: Mutant) -> list[list[str]]:
-        """Return groups of files that may notice a mutant, likeliest first: named after its module,
-        importing it, of its room."""
-        groups: dict[int, list[str]] = {}
-        for file in self._texts:
-            rank = self._rank(file, mutant.path)
-            if rank is not None:
-                groups.setdefault(rank, []).append(file)
-        return [groups[rank] for rank in sorted(groups)]
+        """Return groups of tests that may notice a mutant: the near and the cheap ones first.
 
-    def _rank(self, file: str, changed: str) -> int | None:
-        path, folder = Path(changed), file.split("/")[1]
-        words = {path.stem, path.stem.rstrip("s"), path.parent.name} - {"core", "native"}
-        if path.suffix != ".py":
-            if not file.startswith(C_TESTS.get(path.parts[0], ())):
-                return None
-            return 0 if any(word in file for word in words) else 1
-        if any(f"test_{word}" in file for word in words - {path.parent.name}):
-            return 0
-        if ".".join(path.with_suffix("").parts) in self._texts[file]:
-            return 1
-        if path.parent.name in (folder, Path(file).stem.removeprefix("test_")):
-            return 2
-        room = path.parts[1] if path.parts[0] == "robot" else path.parts[0]
-        return 3 if folder == room else None
+        A file of tests that is newer than the record is chosen as a whole if it is near.
+        """
+        near = {file for file in self._texts if self._is_near(file, mutant.path)}
+        new = {file for file in near if self._record.is_older(file)}
+        parts: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
+        for test in sorted(self._find(mutant) | new, key=self._cost):
+            file = test.partition("::")[0]
+            if test in new or file in self._texts.keys() - new:
+                parts[file, self._cost(test) > SLOW_S].append(test)
+        costs = {
+            part: sum(map(self._cost, tests)) * (1 if part[0] in near else FAR)
+            for part, tests in parts.items()
+        }
+        tests = [test for part in sorted(parts, key=costs.__getitem__) for test in parts[part]]
+        return [group for group in (tests[:FIRST_TESTS], tests[FIRST_TESTS:]) if group]
+
+    def _cost(self, test: str) -> float:
+        return self._record.costs.get(test, UNKNOWN_S)
+
+    def _is_near(self, file: str, changed: str) -> bool:
+        """True for tests named after a module, importing it or of its room."""
+        path = Path(changed)
+        module, rooms = ".".join(path.with_suffix("").parts), path.parts[:2]
+        return path.stem in file or module in self._texts[file] or file.split("/")[1] in rooms
+
+    def _find(self, mutant: Mutant) -> set[str]:
+        if not mutant.is_python:
+            return self._name(_names_of(self._root, mutant.path))
+        lines, names = _statement(mutant)
+        if not lines:
+            return self._record.tests_of(mutant.path) | self._name(names)
+        return self._record.tests_of(mutant.path, lines) or self._record.tests_of(mutant.path)
+
+    def _name(self, names: Sequence[str]) -> set[str]:
+        """Return the tests that have a name in their file or run a line with it."""
+        if not names:
+            return set()
+        expression = rf"(?<![\w-])(?:{'|'.join(names)})(?!\w)"
+        files = {file for file, text in self._texts.items() if re.search(expression, text)}
+        written = {test for test in self._record.costs if test.partition("::")[0] in files}
+        return written | self._record.tests_naming(expression)
+
+
+def _statement(mutant: Mutant) -> tuple[set[int], list[str]]:
+    """Return the lines of the changed statement in a function; elsewhere, the names it gives."""
+    around = [
+        node
+        for node in ast.walk(ast.parse(mutant.before))
+        if isinstance(node, ast.stmt) and node.lineno <= mutant.line <= (node.end_lineno or 0)
+    ]
+    inner, outer = around[-1], {type(node) for node in around}
+    if outer & {ast.FunctionDef, ast.AsyncFunctionDef}:
+        end = inner.end_lineno or 0
+        if body := getattr(inner, "body", None):
+            end = end if "Function" in type(inner).__name__ else body[0].lineno - 1
+        return {mutant.line, *range(inner.lineno, end + 1)}, []
+    names = [node.name for node in around if isinstance(node, ast.ClassDef)]
+    stored = [node for node in ast.walk(inner) if isinstance(node, ast.Name)]
+    return set(), names + [node.id for node in stored if isinstance(node.ctx, ast.Store)]
+
+
+def _names_of(root: Path, path: str) -> list[str]:
+    """Return the programs with a source of the firmware, or what the kernel's bindings to the
+    folder of one of its sources give to Python."""
+    folder = Path(path).parts[2]
+    if path.startswith("firmware/"):
+        folder = Path(path).parts[1]
+        programs = [folder] if folder in BOARDS else BOARDS
+        return ["unit_tests", *(f"cubist-firmware-{program}" for program in programs)]
+    texts = [file.read_text() for file in (root / "solver/native/bind").iterdir()]
+    bound = [text for text in texts if folder == "cube" or f'"{folder}/' in text]
+    if Path(path).name.startswith("bind_"):
+        bound = [(root / path).read_text()]
+    words = set(re.findall(r'"(\w+)"', "".join(bound)))
+    return [rf"_native\.{word}" for word in sorted(words)]
 
 
 class Budget:
@@ -97,17 +161,24 @@ class Budget:
 
 def pytest_sessionstart() -> None:
     """Prepare a process that tries a mutant: its memory, and the sources of the firmware."""
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY_BYTES, resource.RLIM_INFINITY))
     if FIRMWARE_SOURCES in os.environ:
         from robot.computer import board_family
 
         board_family.sources = lambda: Path(os.environ[FIRMWARE_SOURCES])
+    else:  # sanitizers reserve much more than they use
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY_BYTES, resource.RLIM_INFINITY))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Run tests in the order of the files given, each up to the end of the budget."""
-    files = [str(Path(argument.partition("::")[0]).resolve()) for argument in session.config.args]
-    session.items.sort(key=lambda item: files.index(str(item.path)))
+    """Run tests in the order given, each up to the end of the budget."""
+    split = [argument.partition("::") for argument in session.config.args]
+    order = [f"{Path(file).resolve()}::{name}" for file, _, name in split]
+
+    def place(item: pytest.Item) -> int:
+        test = f"{item.path}::{item.nodeid.partition('::')[2]}"
+        return next((n for n, start in enumerate(order) if test.startswith(start)), len(order))
+
+    session.items.sort(key=place)
     session.config.pluginmanager.register(Budget(session))
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,33 +105,60 @@ def test_a_sample_is_repeatable_and_of_different_lines() -> None:
         source_files(ROOT, "docs")
 
 
-@pytest.mark.parametrize(
-    ("path", "chosen"),
-    [
-        (
-            "robot/records/runs.py",
-            [["test_runs", "test_run_texts"], ["test_texts"], ["test_timeline"]],
-        ),
-        ("firmware/linux/maestro.c", [["test_maestro"], ["test_link"]]),
-        ("solver/native/cube/turns.cpp", []),
-    ],
-)
-def test_files_are_ranked_by_name_then_import_then_room(
-    path: str, chosen: list[list[str]], tmp_path: Path
+TREE = {
+    "tests/rig/half.py": """\
+LIMIT = 2
+def half(number):
+    if number < LIMIT:
+        return 0
+    return number // 2
+def program():
+    return "cubist-firmware-linux"
+""",
+    "tests/room/test_half.py": """\
+from tests.rig.half import half
+def test_large():
+    assert half(4) == 2
+def test_small():
+    assert half(1) == 0
+""",
+    "tests/link/test_boards.py": """\
+import subprocess, sys
+from tests.rig.half import program
+def test_linux():
+    assert program()
+def test_started():
+    code = "from tests.rig.half import half; half(1)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+def test_nothing():
+    pass
+""",
+    "tests/solver/test_turns.py": "def test_turns():\n    '_native.turns'\n",
+    "solver/native/bind/bind_turns.cpp": '#include "turns/turns.hpp"\nm.def("turns")\n',
+}
+
+
+def test_tests_are_chosen_that_run_what_changed_the_near_ones_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, text in {
-        "vision/test_view.py": "",
-        "records/test_timeline.py": "",
-        "cli/test_texts.py": "from robot.records.runs import RunStore",
-        "system/service/test_run_texts.py": "",
-        "records/test_runs.py": "",
-        "link/test_link.py": "",
-        "link/test_maestro.py": "",
-    }.items():
-        (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "tests" / name).write_text(text)
-    found = Selection(tmp_path, ["tests"]).choose(Mutant(path, 1, "sign", b"a", b"b"))
-    assert [[Path(file).stem for file in group] for group in found] == chosen
+    for name, text in TREE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_XDIST_AUTO_NUM_WORKERS", "0")
+    selection = Selection(tmp_path, ["tests"], tmp_path)
+    for path, line, expected in (
+        ("tests/rig/half.py", 4, ["test_small", "test_started"]),
+        ("tests/rig/half.py", 1, ["test_large", "test_linux", "test_small", "test_started"]),
+        ("firmware/linux/maestro.c", 1, ["test_linux"]),
+        ("firmware/avr/uart.c", 1, []),
+        ("solver/native/turns/turns.cpp", 1, ["test_turns"]),
+    ):
+        text = TREE.get(path, "").encode()
+        groups = selection.choose(Mutant(path, line, "sign", text, text))
+        chosen = [test.partition("::")[2] for group in groups for test in group]
+        assert sorted(chosen) == expected, path
+        assert chosen[-1:] == expected[-1:] or line == 1, "a process takes long"
 
 
 def test_started_processes_read_the_changed_source(tmp_path: Path) -> None:
@@ -171,23 +197,30 @@ def test_a_spent_budget_ends_the_tests_as_passed(
     assert Budget.spent_s(done.stdout) >= float(budget_s) or code
 
 
+FAILING = """\
+from robot.records.latency import Stopwatch
+
+def test_it():
+    Stopwatch()
+    assert False, 300 * "x"
+"""
+
+
 def test_a_sample_is_tried_and_a_test_that_always_fails_notices_nothing(tmp_path: Path) -> None:
     before = (ROOT / PATH).read_bytes()
 
     def audit(count: str, seed: str, within: str) -> list[dict[str, str]]:
         report = tmp_path / "report"
-        done = run(
-            *("-m", "tests.audit", PATH, count, seed, "--report", report, "--within", within)
-        )
+        options = (PATH, count, seed, "--report", report, "--within", within)
+        done = run("-m", "tests.audit", *options, PYTEST_XDIST_AUTO_NUM_WORKERS="0")
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in report.read_text().splitlines()]
 
     (found,) = audit("1", "2", "tests/records/test_statistics.py")
     assert found["outcome"] == "killed" and "test_statistics.py::" in found["by"]
-    with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
-        failing = Path(folder, "test_latency.py")
-        failing.write_text("def test_it():\n    assert False, 300 * 'x'\n")
-        (found,) = audit("1", "2", str(failing.relative_to(ROOT)))
+    failing = ROOT / "build/mutants/test_latency.py"
+    failing.write_text(FAILING)
+    (found,) = audit("1", "2", str(failing.relative_to(ROOT)))
     assert (found["outcome"], found["files"]) == ("survived", 1)
     assert (ROOT / PATH).read_bytes() == before
 

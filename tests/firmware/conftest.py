@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-FIRMWARE = ROOT / "firmware"
-BUILD = ROOT / "build"
+from robot.computer import board_family
+
 FUZZ_TARGETS = ("fuzz_link_edges", "fuzz_link_frames", "fuzz_rp2040")
 """Boards that make edges or set pulses, and the ports of an RP2040."""
 
@@ -25,13 +24,15 @@ def checked(*command: str | Path) -> None:
 
 def built(name: str, *options: str, build: Sequence[str] = ()) -> Path:
     """A folder with programs of the firmware, by CMake; another process that builds there waits."""
-    folder = BUILD / name
-    BUILD.mkdir(exist_ok=True)
+    sources = board_family.sources()
+    builds = sources.parent / "build"
+    folder = builds / name
+    builds.mkdir(exist_ok=True)
     own = Path(sys.executable).with_name("cmake")
     cmake = str(own) if own.exists() else "cmake"
-    with (BUILD / f".{name}.lock").open("w") as turn:
+    with (builds / f".{name}.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
-        checked(cmake, "-S", FIRMWARE, "-B", folder, *options, "-DCUBIST_FIRMWARE_TESTS=ON")
+        checked(cmake, "-S", sources, "-B", folder, *options, "-DCUBIST_FIRMWARE_TESTS=ON")
         checked(cmake, "--build", folder, *build)
     return folder
 
