@@ -72,12 +72,7 @@ IDLE = status(last_run=RUNS[0])
 @pytest.mark.parametrize(
     ("now", "live", "runs", "shown"),
     [
-        (
-            AT_WORK,
-            TURNING,
-            [],
-            Screenful("Turning", "busy", "12.3 s", ("Moves left: 2",), 0.62),
-        ),
+        (AT_WORK, TURNING, [], Screenful("Turning", "busy", "12.3 s", ("Moves left: 2",), 0.62)),
         (LOOKING, NOTHING, [], Screenful("Scanning", "busy", "12.3 s", ("looking at U (2 of 6)",))),
         (
             IDLE,

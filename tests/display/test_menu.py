@@ -15,15 +15,7 @@ from robot.api.client import ControlClient
 from robot.api.endpoints import CALIBRATION
 from robot.calibration.step import Session
 from robot.display.main import Front, show_until
-from robot.display.menu import (
-    ENTRIES,
-    Buttons,
-    Menu,
-    MenuAction,
-    MenuPage,
-    carry_out,
-    pressed,
-)
+from robot.display.menu import ENTRIES, Buttons, Menu, MenuAction, MenuPage, carry_out, pressed
 from robot.machine.confirmed_range import confirmable
 from robot.panel.gpio import PanelError, RpiGpio
 from robot.settings import BadProfile, load_profile, parse_profile, profile_path

@@ -8,11 +8,12 @@ stand-ins are in ``tests/vision``, that of real USB cameras in ``tests/system/ke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
+from unittest.mock import patch
 
 from tests.rig.cameras import (
     NO_LIBCAMERA,
@@ -48,14 +49,67 @@ class TestedCamera(Protocol):
 Stage = Iterator[TestedCamera]
 
 
-class Bench(Protocol):
-    """Cameras of one kind, and the situations as methods."""
+class Bench:
+    """Cameras of one kind; its methods are the situations, here those alike for both kinds."""
 
     def check(self) -> CameraFinding:
         """Return what the check-up says of the camera now."""
+        raise NotImplementedError
+
+    def camera(self) -> Any:
+        """A camera that is not open yet."""
+        raise NotImplementedError
+
+    def plugged_in(self, *formats: str, locks: bool = True) -> AbstractContextManager[Path]:
+        """Plug a camera in meanwhile; its device. A Raspberry Pi's is always there."""
+        return nullcontext(Path())
+
+    def settled(self) -> Any:
+        """A camera that is in use."""
+        camera = self.camera()
+        camera.settle()
+        return camera
+
+    def usual(self) -> Stage:
+        with self.plugged_in():
+            yield (camera := self.camera())
+            yield camera
+
+    def settled_twice(self) -> Stage:
+        with self.plugged_in():
+            yield (camera := self.settled())
+            yield camera
+
+    def closed_and_opened(self) -> Stage:
+        with self.plugged_in():
+            camera = self.settled()
+            camera.close()
+            camera.close()
+            yield camera
+            yield camera
 
 
-class PiBench:
+class StandIn(Bench):
+    """A bench whose ``device`` is a fake."""
+
+    device: Any
+
+    def while_used(self, name: str, value: object) -> Stage:
+        """Yield a camera in use that something happens to, then the same camera."""
+        with self.plugged_in():
+            camera = self.settled()
+            with patch.object(self.device, name, value):
+                yield camera
+            yield camera
+
+    def black(self) -> Stage:
+        return self.while_used("dark", True)
+
+    def frozen(self) -> Stage:
+        return self.while_used("frozen", True)
+
+
+class PiBench(Bench):
     """A Raspberry Pi's camera; ``sensor`` is what it has inside.
 
     These situations come about in the same way with the library and with its stand-in.
@@ -78,37 +132,14 @@ class PiBench:
         options = {"clock": self.clock, "open_device": self.open} | options
         return Picamera2Camera(number, self.size, "top", **options)
 
-    def settled(self) -> Picamera2Camera:
-        """A camera that is in use."""
-        camera = self.camera()
-        camera.settle()
-        return camera
-
-    def usual(self) -> Stage:
-        yield (camera := self.camera())
-        yield camera
-
-    def settled_twice(self) -> Stage:
-        yield (camera := self.settled())
-        yield camera
-
-    def closed_and_opened(self) -> Stage:
-        camera = self.settled()
-        camera.close()
-        camera.close()
-        yield camera
-        yield camera
-
     def no_such_number(self) -> Stage:
         yield self.camera(7)
         yield self.camera(0)
 
     def with_sensor(self, name: str, value: object) -> Stage:
         """Yield a camera whose sensor is another one, then one with the usual sensor."""
-        usual = getattr(self.sensor, name)
-        setattr(self.sensor, name, value)
-        yield (camera := self.camera())
-        setattr(self.sensor, name, usual)
+        with patch.object(self.sensor, name, value):
+            yield (camera := self.camera())
         yield camera
 
     def focus_never_ends(self) -> Stage:
@@ -165,7 +196,7 @@ class PiBench:
         return self.without(TOO_OLD)
 
 
-class UsbBench:
+class UsbBench(Bench):
     """A webcam at the USB; ``asked`` is the device that is asked for."""
 
     clock: Clock = staticmethod(monotonic_us)
@@ -177,38 +208,15 @@ class UsbBench:
         """Format that the driver has chosen."""
         raise NotImplementedError
 
-    def plugged_in(self, *formats: str, locks: bool = True) -> AbstractContextManager[Path]:
-        """Plug a webcam in meanwhile; its device."""
-        raise NotImplementedError
-
     def camera(self, path: Path | None = None, size: tuple[int, int] = (320, 240)) -> UsbCamera:
         """A camera that is not open yet."""
         self.asked = path or self.asked
         return UsbCamera(str(self.asked), size, "side", clock=self.clock, open_device=self.open)
 
-    def settled(self) -> UsbCamera:
-        """A camera that is in use."""
-        camera = self.camera()
-        camera.settle()
-        return camera
-
     def usual(self) -> Stage:
         with self.plugged_in():
             yield (camera := self.camera())
             assert self.format == "MJPG"
-            yield camera
-
-    def settled_twice(self) -> Stage:
-        with self.plugged_in():
-            yield (camera := self.settled())
-            yield camera
-
-    def closed_and_opened(self) -> Stage:
-        with self.plugged_in():
-            camera = self.settled()
-            camera.close()
-            camera.close()
-            yield camera
             yield camera
 
     def only_uncompressed(self) -> Stage:
@@ -297,12 +305,7 @@ TABLE = (
         ("frozen", "camera-frozen", "one picture 3 times"),
         ("late", "camera-stale", "s old"),
         ("not_installed", "camera-software", "picamera2 is not installed", {"doctor": _APT}),
-        (
-            "no_libcamera",
-            "camera-software",
-            "No module named 'libcamera'",
-            {"doctor": _APT},
-        ),
+        ("no_libcamera", "camera-software", "No module named 'libcamera'", {"doctor": _APT}),
         ("other_numpy", "camera-software", "loaded: numpy.dtype size changed", {"doctor": _APT}),
         ("too_old", "camera-software", "0.3.17 or newer is needed", {"doctor": _APT}),
     ),

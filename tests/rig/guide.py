@@ -145,10 +145,7 @@ class DialogRig:
         self.robot = ManualExecutor()
         self.is_over = False
         self.guide = GuideSession(
-            session,
-            self.states.append,
-            lambda jpeg, _: self.pictures.append(jpeg),
-            self.robot,
+            session, self.states.append, lambda jpeg, _: self.pictures.append(jpeg), self.robot
         )
         self.guide.begin(first)
         self.settle()

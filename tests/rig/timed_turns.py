@@ -89,8 +89,7 @@ def of_three_faces(model: CostModel) -> CostModel:
 def six_motors() -> CostModel:
     """A quarter turn takes 20 ms, opposite faces together as long as the longer turn."""
     costs = np.array(
-        [32_000 if 2 in composite_of(c)[1:] else 20_000 for c in range(COMPOSITES)],
-        dtype=np.uint32,
+        [32_000 if 2 in composite_of(c)[1:] else 20_000 for c in range(COMPOSITES)], dtype=np.uint32
     )
     following = np.broadcast_to(costs[None, :, None, None], (3, COMPOSITES, 1, 1)).copy()
     for axis in range(3):

@@ -85,9 +85,7 @@ def progress_of(state: RobotState, size: int, **more: Any) -> DemoProgress:
     """A demo in the middle of a stage, with all that can be shown there."""
     title = "CUBOTino: servos turn and tilt the cube · cube 7 · 2 times as fast"
     progress = DemoProgress(
-        title,
-        facelets="".join(face * size * size for face in "URFDLB"),
-        real_clock=lambda: 12.0,
+        title, facelets="".join(face * size * size for face in "URFDLB"), real_clock=lambda: 12.0
     )
     for each in (RobotState.HOMING, RobotState.SCANNING, RobotState.SOLVING, state):
         progress.clock_s += 12.34

@@ -10,29 +10,18 @@ from pathlib import Path
 import pytest
 import yaml
 
-from robot.computer.board_family import (
-    FirmwareError,
-    simulations,
-)
+from robot.computer.board_family import FirmwareError, simulations
 from robot.machine import motion_controller
 from robot.settings import RobotProfile, Servo, load_profile
 from robot.settings.board_table import FIRST_MAESTRO
 from robot.settings.checks import check_profile
 from robot.settings.profile import FIRST_BOARD
-from robot.simulate.boards import (
-    own_simulation,
-    simulation_of,
-    wire_to_board,
-)
+from robot.simulate.boards import own_simulation, simulation_of, wire_to_board
 from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
 from robot.twin.pulses import Maestro, PwmChips
 from robot.twin.simulated import SimulatedRobot
-from tests.rig.fault_campaign import (
-    assert_solved,
-    simulated_run,
-    with_a_pi,
-)
+from tests.rig.fault_campaign import assert_solved, simulated_run, with_a_pi
 
 QUARTZ = 1e-4
 """As much as the clocks of two boards may part: 100 ppm."""

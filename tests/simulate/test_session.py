@@ -17,9 +17,7 @@ from robot.cli.simulate import exit_code
 from robot.records.run_record import RunRecord
 from robot.settings import load_profile
 from robot.simulate import session
-from robot.simulate.display import (
-    print_outcome,
-)
+from robot.simulate.display import print_outcome
 from robot.simulate.processes import SimulationError
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoOutcome

@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.install.debian_root import (
-    assert_story,
-    bundle_checkout,
-    go_through,
-    why_no_root,
-)
+from tests.system.install.debian_root import assert_story, bundle_checkout, go_through, why_no_root
 
 SCENARIO = Path(__file__).with_name("install") / "package_build_scenario"
 

@@ -13,13 +13,7 @@ import pytest
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import NORMALS, SITES, CubeBody, Pose, scrambled
 from robot.twin.misadjustment import LensTruth, LookTruth
-from robot.twin.render import (
-    COLOURS,
-    Image,
-    Painter,
-    StudioLight,
-    place_camera,
-)
+from robot.twin.render import COLOURS, Image, Painter, StudioLight, place_camera
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio, load_photographs
 

@@ -102,8 +102,7 @@ def test_a_layer_is_square_up_to_the_tolerance(sign):
 
 
 @pytest.mark.parametrize(
-    "highest, reported",
-    [(0.19, []), (0.21, ["flip-incomplete"]), (0.74, ["flip-incomplete"])],
+    "highest, reported", [(0.19, []), (0.21, ["flip-incomplete"]), (0.74, ["flip-incomplete"])]
 )
 def test_a_cube_falls_back_or_over(highest, reported):
     table = Table()

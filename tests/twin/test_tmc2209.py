@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robot.twin.tmc2209 import (
-    DriverLine,
-    DriverStatus,
-    GlobalStatus,
-    Register,
-    Tmc2209,
-    crc8,
-)
+from robot.twin.tmc2209 import DriverLine, DriverStatus, GlobalStatus, Register, Tmc2209, crc8
 
 
 def datagram(*data: int) -> bytes:

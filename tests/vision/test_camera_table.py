@@ -15,7 +15,7 @@ from unittest.mock import Mock, patch
 
 import pytest
 
-from tests.rig.camera_table import TABLE, Bench, PiBench, Stage, UsbBench, judge, observe
+from tests.rig.camera_table import TABLE, Bench, PiBench, Stage, StandIn, UsbBench, judge, observe
 from tests.rig.cameras import FakeClock, FakeDriver, FakePicamera2, FakeV4l2
 from vision.cameras import picamera2, usb
 from vision.cameras.base import CameraError, CameraTrouble
@@ -27,7 +27,7 @@ STAND_IN = {"picamera2": "import libcamera, simplejpeg", "libcamera": ""}
 """Modules that the real one loads."""
 
 
-class PiStandIn(PiBench):
+class PiStandIn(StandIn, PiBench):
     """A camera as libcamera lists it and hands it out to one user."""
 
     def __init__(self) -> None:
@@ -58,18 +58,16 @@ class PiStandIn(PiBench):
         return super().without(STAND_IN | modules)
 
     def in_use(self) -> Stage:
-        self.has_other_user = True
-        yield (camera := self.camera())
-        self.has_other_user = False
+        with patch.object(self, "has_other_user", True):
+            yield (camera := self.camera())
         yield camera
 
     def user_killed(self) -> Stage:
         return self.usual()  # the kernel closes what a program leaves
 
     def absent(self) -> Stage:
-        models, self.models = self.models, []
-        yield (camera := self.camera())
-        self.models = models
+        with patch.object(self, "models", []):
+            yield (camera := self.camera())
         yield camera
 
     def pulled_out(self) -> Stage:
@@ -97,26 +95,11 @@ class PiStandIn(PiBench):
     def no_sensor_modes(self) -> Stage:
         return self.with_sensor("tells_modes", False)
 
-    def while_used(self, name: str, value: object) -> Stage:
-        """Yield a camera in use that something happens to, then the same camera."""
-        camera = self.settled()
-        usual = getattr(self.device, name)
-        setattr(self.device, name, value)
-        yield camera
-        setattr(self.device, name, usual)
-        yield camera
-
-    def black(self) -> Stage:
-        return self.while_used("dark", True)
-
-    def frozen(self) -> Stage:
-        return self.while_used("frozen", True)
-
     def late(self) -> Stage:
         return self.while_used("lag_us", 2_000_000)
 
 
-class UsbStandIn(UsbBench):
+class UsbStandIn(StandIn, UsbBench):
     """A webcam that has at most one user; ``driver`` is the kernel's."""
 
     def __init__(self, folder: Path) -> None:
@@ -156,9 +139,8 @@ class UsbStandIn(UsbBench):
     def with_driver(self, driver: FakeDriver) -> Stage:
         """Yield a camera with another driver, then with the usual one."""
         with self.plugged_in():
-            usual, self.driver = self.driver, driver
-            yield (camera := self.camera())
-            self.driver = usual
+            with patch.object(self, "driver", driver):
+                yield (camera := self.camera())
             yield camera
 
     def in_use(self) -> Stage:
@@ -184,20 +166,9 @@ class UsbStandIn(UsbBench):
         with self.plugged_in():
             camera = self.settled()
             self.path.unlink()
-            self.device.gone = True
-            yield camera
+            with patch.object(self.device, "gone", True):
+                yield camera
             self.path.touch()
-            self.device.gone = False
-            yield camera
-
-    def while_used(self, name: str, value: object) -> Stage:
-        """Yield a camera in use that something happens to, then the same camera."""
-        with self.plugged_in():
-            camera = self.settled()
-            usual = getattr(self.device, name)
-            setattr(self.device, name, value)
-            yield camera
-            setattr(self.device, name, usual)
             yield camera
 
     def plugged_in_again(self) -> Stage:
@@ -213,12 +184,6 @@ class UsbStandIn(UsbBench):
 
     def cut_short(self) -> Stage:
         return self.while_used("cut_short", True)
-
-    def black(self) -> Stage:
-        return self.while_used("dark", True)
-
-    def frozen(self) -> Stage:
-        return self.while_used("frozen", True)
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)

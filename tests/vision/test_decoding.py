@@ -243,10 +243,7 @@ SQUARE = np.ones((2, 2))
         (
             "at most 12",
             orbit,
-            [
-                (np.zeros((13, 1)), np.zeros((13, 1)), "edge"),
-                (ONE, np.zeros((4, 1)), "edge", 4),
-            ],
+            [(np.zeros((13, 1)), np.zeros((13, 1)), "edge"), (ONE, np.zeros((4, 1)), "edge", 4)],
         ),
         ("from 0 to 5", orbit, [(((0,), (1,)), ((0,), (letter,))) for letter in (6, -1)]),
         ("numbers from 0", orbit, [(((0,), (-1,)),)]),

@@ -13,14 +13,7 @@ import pytest
 
 from vision.locate import windows
 from vision.locate.evidence import GridEvidence, Pyramid, gather
-from vision.locate.lattice import (
-    Blobs,
-    Lattice,
-    edge_strength,
-    find_blobs,
-    find_lattices,
-    project,
-)
+from vision.locate.lattice import Blobs, Lattice, edge_strength, find_blobs, find_lattices, project
 
 
 def squares(centres: np.ndarray, sides: np.ndarray | float) -> Blobs:

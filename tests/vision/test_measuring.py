@@ -15,11 +15,7 @@ from solver.errors import CubistError
 from tests.rig.cameras import SceneCamera
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
-from vision.measure.colour_space import (
-    LightFeatures,
-    references_from_json,
-    references_of,
-)
+from vision.measure.colour_space import LightFeatures, references_from_json, references_of
 from vision.measure.sticker_colours import (
     FACES,
     FaceColours,

@@ -577,11 +577,7 @@ async def test_pictures_for_the_documentation(tmp_path):
         )
         await desk.screenshot(path=kept / "page-scan.png")
         await until(desk, "cubist.motion?.purpose === 'turn'")
-        shown = (
-            (desk, "page-turn.png"),
-            (phone, "page-phone.png"),
-            (german, "page-german.png"),
-        )
+        shown = ((desk, "page-turn.png"), (phone, "page-phone.png"), (german, "page-german.png"))
         for page, name in shown:
             await page.evaluate(IN_MID_TURN)
             await page.screenshot(path=kept / name)

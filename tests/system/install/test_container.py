@@ -28,9 +28,7 @@ def break_wheel(wheel: Path, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def facts(
-    wheels: Path,
-    run_scenario: RunScenario,
-    tmp_path_factory: pytest.TempPathFactory,
+    wheels: Path, run_scenario: RunScenario, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, str]:
     """Facts that the scenario found, by name."""
     share = tmp_path_factory.mktemp("owner")
