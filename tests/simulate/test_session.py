@@ -84,49 +84,26 @@ def test_only_a_success_is_called_solved(ended):
     assert praised == (exit_code(outcome(ended=ended)) == ExitCode.DONE)
 
 
-def status(**more: Any) -> Any:
-    known = {"state": RobotState.IDLE, "starting": False}
-    known |= dict.fromkeys(("fault", "preparation", "job", "last_run"))
-    return SimpleNamespace(**known | more)
-
-
 class Daemon:
-    """Says what it is told to, its last status again and again; its robot's time goes on."""
+    """Has one status, and nothing ever happens."""
 
-    def __init__(self, demo: Demo, *statuses: Any, events: tuple[Any, ...] = ()) -> None:
-        self.statuses = list(statuses)
-        self.told = events
-        self.demo = demo
+    def __init__(self, **status: Any) -> None:
+        known = {"state": RobotState.IDLE, "starting": False}
+        known |= dict.fromkeys(("fault", "preparation", "job", "last_run"))
+        self.shown = SimpleNamespace(**known | status)
 
     async def status(self) -> Any:
-        return self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+        return self.shown
 
     ready = status
-
-    async def run(self, number: str) -> RunRecord:
-        operations = [
-            {"op": "turn", "site": site, "quarter_turns": 1, "start_us": at, "duration_us": 9}
-            for at, site in enumerate("RU")
-        ]
-        return run_record(
-            id=number, moves="R U", operations=operations, orientation="UF", planned_us=700
-        )
 
     @contextlib.asynccontextmanager
     async def events(self) -> AsyncIterator[Any]:
         async def tell() -> AsyncIterator[Any]:
-            for one in self.told:
-                self.demo.robot.pin_changed(one.at_s * 1e6, 17, True)
-                yield one
+            for nothing in ():
+                yield nothing
 
         yield tell()
-
-
-def demo_of(name: str = "cubotino-uno", watcher: SilentDisplay | None = None, **panel: Any) -> Demo:
-    profile = load_profile(name)
-    profile = profile.model_copy(update={"panel": profile.panel.model_copy(update=panel)})
-    body = scrambled(profile.cube.size, 1)
-    return Demo(DemoOptions(profile, None, body, profile.title), watcher or SilentDisplay())
 
 
 @pytest.fixture
@@ -157,8 +134,10 @@ def presses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ],
 )
 async def test_why_a_demo_does_not_begin_is_said(presses, panel, now, told, pressed):
-    demo = demo_of(**panel)
-    stage: Any = SimpleNamespace(daemon=Daemon(demo, status(**now)))
+    profile = load_profile("cubotino-uno")
+    profile = profile.model_copy(update={"panel": profile.panel.model_copy(update=panel)})
+    demo = Demo(DemoOptions(profile, None, scrambled(3, 1), profile.title), SilentDisplay())
+    stage: Any = SimpleNamespace(daemon=Daemon(**now))
     stage.injection = SimpleNamespace(enter=lambda state: None)
     with pytest.raises(SimulationError, match=told):
         await demo.solve(stage)
