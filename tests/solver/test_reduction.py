@@ -93,28 +93,6 @@ def test_many_cubes_of_each_size_are_solved(size, count, rng, solves):
             assert cube.apply([parse_moves(move, size)[0] for move in moves]).is_solved
 
 
-@pytest.mark.parametrize("size", [4, 5, 6, 7, 9])
-def test_exchanges_that_a_3x3x3_forbids_are_solved(size, rng, solves):
-    """Two wings or two centres exchanged; on even cubes also an edge flipped, or two exchanged."""
-    area = size * size
-    up_back, front_down, inner = 0, area * 2 + size * (size - 1), size + 1
-    front_up, up_front = area * 2, size * (size - 1)
-    wings = [k for k in range(1, size - 1) if 2 * k != size - 1]
-    cases = [
-        [(up_back + k, area * 3 + k) for k in wings]
-        + [(area * 5 + size - 1 - k, front_down + k) for k in wings]
-        + [(inner, area + inner)]
-    ]
-    if size % 2 == 0:
-        cases.append([(front_up + k, up_front + k) for k in wings])
-        cases.append([(front_up + k, area * 5 + size - 1 - k) for k in wings])
-    for pairs in cases:
-        letters = np.array(list(StickerCube.solved(size).letters))
-        for pair in pairs:
-            letters[list(pair)] = letters[list(pair[::-1])]
-        solved(StickerCube.from_facelets("".join(letters), size), solves)
-
-
 # ---- phases -------------------------------------------------------------------------------------
 
 
