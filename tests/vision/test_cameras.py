@@ -6,7 +6,6 @@ from itertools import chain, repeat
 from typing import Any
 
 import cv2
-import numpy as np
 import pytest
 
 from solver.errors import InvalidRequest, root_sentence
@@ -23,7 +22,6 @@ from vision.cameras import photographs, registry
 from vision.cameras.base import CameraError, Unsettled
 from vision.cameras.picamera2 import Picamera2Camera, ask_for_cameras
 from vision.cameras.usb import UsbCamera
-from vision.frame import Frame
 from vision.measure.stickers import BracketingCamera
 
 EXPOSURE, WHITE = Unsettled.EXPOSURE, Unsettled.WHITE_BALANCE
@@ -240,18 +238,6 @@ def test_old_and_damaged_pictures_are_passed_over_and_compressed_ones_asked_for(
 
 
 # Checks of every kind.
-
-
-NOW_US = 10_000_000
-
-
-def picture(lit: int = 1000, level: int = 11, time_us: int = NOW_US) -> Frame:
-    """A picture with so many pixels above black of the 1000 looked at, of which two must be lit."""
-    image = np.full((80, 200, 3), 10, np.uint8)
-    looked_at = image[::4, ::4].reshape(-1, 3)
-    looked_at[:lit, 1] = level
-    image[::4, ::4] = looked_at.reshape(image[::4, ::4].shape)
-    return Frame(image, "top", time_us)
 
 
 def test_cameras_are_opened_and_checked_by_their_kind(tmp_path):
