@@ -14,8 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from robot.cli.read import read
-from solver.cube.sticker_cube import StickerCube
-from solver.search import solve
 from tests.rig.pictures import Exposure, expose, random_room
 from tests.rig.scans import (
     FOLDERS,
@@ -122,16 +120,6 @@ def test_the_cube_chooses_the_place_that_makes_a_sure_one():
     assert choose_places(hopeless) is hopeless
 
 
-def test_a_picture_of_something_else_makes_no_other_cube():
-    for seed in range(3_000, 3_004):
-        cube = without(render_cube(seed, 2 + seed % 2), FACES[seed % 6])
-        try:
-            reading = read_cube(scan_frames(cube.frames, may_doubt=True).colours)
-        except (OddView, Unreadable):
-            continue
-        assert not reading.confident or is_true(reading.facelets, cube.facelets)
-
-
 @pytest.mark.parametrize(("shrunk", "width"), [(0.2, 1600), (0.15, 3200)])
 def test_large_photographs_are_looked_at_as_large_as_they_must_be(tmp_path, shrunk, width):
     """A face 12 pixels a sticker is found at half the size; at 8 the whole pictures are needed."""
@@ -214,21 +202,3 @@ def test_larger_cubes_are_read_at_least_as_well_as_by_others(size):
         # A derived answer is the other decoder's own output.
         if not own.known["derived"] and is_true(own.known["peer_resolver_output"], own.facelets):
             assert result in ("right", "unsure"), own.name
-
-
-OVEREXPOSED = "4x4x4-random-05-rcr-3a2ca"
-"""Two faces of one colour each, white and a yellow that is as white as the other."""
-
-
-@real
-@pytest.mark.long
-@pytest.mark.parametrize("size", [4, 5, 6, 7])
-def test_every_larger_cube_is_read_legal_and_solved(size):
-    for own in scans(size):
-        if OVEREXPOSED in own.name:
-            with pytest.raises(Unreadable, match="pictures U and D show the same face"):
-                read_cube(own.colours)
-            continue
-        cube = StickerCube.from_facelets(read_cube(own.colours).facelets, size)
-        solution = solve(cube, algorithm="reduction", metric="obtm", time_limit=0.05)
-        assert cube.apply(" ".join(solution.moves)).is_solved, own.name
