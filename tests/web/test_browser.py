@@ -320,25 +320,6 @@ async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it(page):
             assert told in await german.evaluate(script, value)
 
 
-@pytest.mark.long
-async def test_twelve_tabs_and_stop_is_sent_at_once():
-    async with scene(speed=3) as here:
-        page = await here.open()
-        others = [await here.tab(page.context, here.origin) for _ in range(11)]
-        for tab in (page, *others):
-            await tab.bring_to_front()
-            await tab.wait_for_selector("#picture[data-number]")
-        await page.bring_to_front()
-        await hold(page, "#start")
-        last = others[-1]
-        await last.bring_to_front()
-        await until(last, "cubist.status.job")
-        await last.locator("#stop").click()
-        await until(last, "cubist.status.last_run && !cubist.status.job")
-        assert await last.evaluate("cubist.status.last_run.outcome") == "stopped"
-        assert here.complaints == []
-
-
 COUNT_PICTURES = """() => {
   globalThis.pictures = new Set();
   const canvas = document.getElementById("picture"), badge = document.getElementById("picture-age");

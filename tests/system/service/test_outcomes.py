@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from functools import cached_property
 
 import pytest
@@ -158,15 +157,3 @@ async def test_nothing_moves_while_a_hand_is_in_view_at_the_check(make_bench, se
         await wait_with_the_hand_there(bench, view)
         assert await asyncio.to_thread(bench.client().stop)
         assert (await bench.ended(view, run)).outcome == "stopped"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(5))
-async def test_a_cube_that_slips_is_solved_after_all(make_bench, seed):
-    async with make_bench(seed=seed, speed=50) as bench, bench.firmware(), bench.daemon():
-        for number in range(4):
-            bench.robot.insert(scrambled(3, 10 * seed + number))
-            bench.robot.slip_cube()
-            code, (record,) = await bench.run_json("start")
-            assert (code, record["outcome"]) == (0, "solved"), json.dumps(record)
-            assert (bench.robot.solved, bench.robot.violations) == (True, [])
