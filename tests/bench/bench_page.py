@@ -12,15 +12,12 @@ from statistics import median, quantiles
 
 import aiohttp
 
-from robot.settings import load_profile, profile_file
-from robot.simulate.processes import workspace
-from robot.simulate.progress import SilentDisplay
-from robot.simulate.session import Demo, DemoOptions, DemoStage
+from robot.simulate.session import DemoStage
 from robot.simulate.simulation import page_served
 from robot.text.languages import LANGUAGES
-from robot.twin.cube import scrambled
 from robot.web.app import load_assets
 from tests.bench.figures import chosen, emit
+from tests.rig.browser import running_robot
 from tests.rig.footprint import footprint
 
 VIEWERS = 4
@@ -59,30 +56,22 @@ def _emit_weight() -> None:
 @contextlib.asynccontextmanager
 async def _standing(
     robot: str, seed: int, speed: float
-) -> AsyncIterator[tuple[Demo, DemoStage, aiohttp.ClientSession]]:
+) -> AsyncIterator[tuple[DemoStage, aiohttp.ClientSession]]:
     """A simulated robot, at a speed, and a visitor of its page who has logged in."""
-    profile = load_profile(robot)
-    options = DemoOptions(
-        profile=profile,
-        profile_file=profile_file(robot).resolve(),
-        body=scrambled(profile.cube.size, seed),
-        title=profile.title,
-        speed=speed,
-        seed=seed,
-    )
-    demo = Demo(options, SilentDisplay())
-    with workspace() as folder:
-        async with demo.running(folder) as stage, page_served(folder, wanted=True) as url:
-            assert url is not None
-            while (await stage.daemon.status()).preparation is not None:
-                await asyncio.sleep(0.1)
-            origin, _, token = url.partition("/#")
-            jar = aiohttp.CookieJar(unsafe=True)
-            headers = OWN | {"Origin": origin}
-            async with aiohttp.ClientSession(origin, cookie_jar=jar, headers=headers) as visitor:
-                async with visitor.post("/login", json={"token": token}) as answer:
-                    answer.raise_for_status()
-                yield demo, stage, visitor
+    async with (
+        running_robot(robot, speed, seed) as (stage, folder),
+        page_served(folder, wanted=True) as url,
+    ):
+        assert url is not None
+        while (await stage.daemon.status()).preparation is not None:
+            await asyncio.sleep(0.1)
+        origin, _, token = url.partition("/#")
+        jar = aiohttp.CookieJar(unsafe=True)
+        headers = OWN | {"Origin": origin}
+        async with aiohttp.ClientSession(origin, cookie_jar=jar, headers=headers) as visitor:
+            async with visitor.post("/login", json={"token": token}) as answer:
+                answer.raise_for_status()
+            yield stage, visitor
 
 
 async def _watch(visitor: aiohttp.ClientSession) -> None:
@@ -107,7 +96,7 @@ async def _ended(stage: DemoStage) -> None:
 
 
 async def _emit_cost(watching: int) -> None:
-    async with _standing("cubotino", 1, SPEED) as (_, stage, visitor):
+    async with _standing("cubotino", 1, SPEED) as (stage, visitor):
         tasks = [asyncio.create_task(_watch(visitor)) for _ in range(watching)]
         late = []
         for number in range(SOLVES):
@@ -132,7 +121,7 @@ async def _emit_video(robot: str) -> None:
     """Emit the new pictures a second that a tab gets while a robot turns, as fast as a real one."""
     turning_s, late, numbers = 0.0, [], set[int]()
     async with (
-        _standing(robot, 1, 1.0) as (_, stage, visitor),
+        _standing(robot, 1, 1.0) as (stage, visitor),
         visitor.ws_connect("/ws", max_msg_size=0) as socket,
     ):
         asking = asyncio.create_task(_ask_often(socket))
@@ -178,17 +167,17 @@ async def _emit_stops() -> None:
     took: list[float] = []
     for number in range(STOPS):  # each a robot of its own: layers are left askew
         async with (
-            _standing("six-motor", number, 1.0) as (demo, stage, visitor),
+            _standing("six-motor", number, 1.0) as (stage, visitor),
             visitor.ws_connect("/ws", max_msg_size=0) as socket,
         ):
             await _perform(visitor, "/start", kind="solve")
             while (await stage.daemon.status()).state != "turning":
                 await asyncio.sleep(0.002)
             await asyncio.sleep(0.02 * (number + 1))
-            if demo.robot.moving:
+            if stage.scene.robot.moving:
                 began = time.perf_counter()
                 await socket.send_str(json.dumps({"do": "estop"}))
-                while demo.robot.moving:
+                while stage.scene.robot.moving:
                     await asyncio.sleep(POLL_S)
                 took.append((time.perf_counter() - began) * 1e3)
             await _ended(stage)
