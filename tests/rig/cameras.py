@@ -62,9 +62,8 @@ class SceneCamera:
         name: str = "top",
         *,
         period_us: int = 33_333,
-        unsettled: frozenset[Unsettled] = frozenset(),
     ) -> None:
-        self.name, self.unsettled = name, unsettled
+        self.name, self.unsettled = name, frozenset[Unsettled]()
         self.taken: list[Frame] = []
         self.factors: list[float] = []
         self._paint, self._period_us = paint, period_us
@@ -149,12 +148,6 @@ class FakeRequest:
 Mode = tuple[tuple[int, int], tuple[int, int, int, int], int]
 
 SENSORS: dict[str, list[Mode]] = {
-    "ov5647": [
-        ((640, 480), (16, 0, 2560, 1920), 10),
-        ((1296, 972), (0, 0, 2592, 1944), 10),
-        ((1920, 1080), (348, 434, 1928, 1080), 10),
-        ((2592, 1944), (0, 0, 2592, 1944), 10),
-    ],
     "imx219": [
         *(
             (size, crop, bits)
@@ -167,19 +160,13 @@ SENSORS: dict[str, list[Mode]] = {
             )
         )
     ],
-    "imx477": [
-        ((1332, 990), (696, 528, 2664, 1980), 10),
-        ((2028, 1080), (0, 440, 4056, 2160), 12),
-        ((2028, 1520), (0, 0, 4056, 3040), 12),
-        ((4056, 3040), (0, 0, 4056, 3040), 12),
-    ],
     "imx708": [
         ((1536, 864), (768, 432, 3072, 1728), 10),
         ((2304, 1296), (0, 0, 4608, 2592), 10),
         ((4608, 2592), (0, 0, 4608, 2592), 10),
     ],
 }
-"""Modes of Camera Modules 1, 2, High Quality and 3: size, crop on the sensor, bits of a pixel."""
+"""Modes of Camera Modules 2 and 3: size, crop on the sensor, bits of a pixel."""
 
 
 _GONE = RuntimeError("Camera frontend has timed out!")
@@ -220,9 +207,7 @@ class SimulatedSensor:
     FRAME_US = 33_000
     LINE_US = 20
 
-    def __init__(
-        self, *, focus: bool = True, focus_s: float = 1.0, ideal_us: int = 20_000, steps: int = 12
-    ) -> None:
+    def __init__(self, *, focus: bool = True, focus_s: float = 1.0, ideal_us: int = 20_000) -> None:
         self.camera_controls: dict[str, tuple[Any, Any, Any]] = {
             "AeEnable": (False, True, None),
             "AwbEnable": (False, True, None),
@@ -235,7 +220,6 @@ class SimulatedSensor:
             self.camera_controls |= {"AfTrigger": (0, 1, 0)}
         self.focus_s, self.finds = focus_s, True
         self.ideal_us = ideal_us
-        self.steps = steps
         self.state: dict[str, Any] = {"AeEnable": True, "AwbEnable": True, "ExposureTime": 1000}
         self.state |= {"AnalogueGain": 4.0, "ColourGains": (1.0, 1.0)}
         self.state |= {"AfMode": 0, "LensPosition": 0.0} if focus else {}
@@ -279,7 +263,7 @@ class SimulatedSensor:
             self._looks_until = self.frames + round(self.focus_s * 1e6 / self.FRAME_US)
 
     def _adapt(self) -> None:
-        share = min(1.0, self.frames / self.steps)
+        share = min(1.0, self.frames / 12)
         if self.state["AeEnable"]:
             self.state["ExposureTime"] = round(1000 + share * (self.ideal_us - 1000))
             self.state["AnalogueGain"] = 4.0 - 2.0 * share

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
-from robot.settings import RobotProfile, load_profile
+from robot.settings import load_profile
 from robot.twin.cube import NORMALS, SITES, CubeBody, Pose, scrambled
 from robot.twin.misadjustment import LensTruth, LookTruth
 from robot.twin.render import COLOURS, Image, Painter, StudioLight, place_camera
@@ -83,9 +83,9 @@ def test_a_camera_that_was_not_built_as_drawn_sees_otherwise():
     assert steepest(blurred) < steepest(usual) / 2
 
 
-def sticker_means(image: Image, profile: RobotProfile = CUBOTINO) -> np.ndarray:
+def sticker_means(image: Image) -> np.ndarray:
     """float64[9, 3]: mean colours where the profile says the stickers of site U are."""
-    camera = profile.cameras[0]
+    camera = CUBOTINO.cameras[0]
     quad = np.array(camera.views[0].quad, dtype=np.float32)
     corners = quad * np.array(camera.resolution, dtype=np.float32)
     square = np.array([[0, 0], [90, 0], [90, 90], [0, 90]], dtype=np.float32)

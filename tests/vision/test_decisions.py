@@ -119,9 +119,9 @@ def test_a_refusal_names_the_face_to_look_at_again(values, reason, doubtful, fac
 FEATURES = LightFeatures.from_colours(StickerColours.from_srgb(2, np.full((24, 3), 150)))
 
 
-def standing(scheme: str, tint: float = 0.7) -> np.ndarray:
+def standing(scheme: str) -> np.ndarray:
     """Features of usual colours, by the letters they stand on."""
-    return FEATURES.to_features(USUAL)[["WRGYOB".index(name) for name in scheme]] + tint
+    return FEATURES.to_features(USUAL)[["WRGYOB".index(name) for name in scheme]] + 0.7
 
 
 @pytest.mark.parametrize(
