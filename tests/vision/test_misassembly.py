@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,7 +46,7 @@ EXCHANGES = [moved((a, b), (b, a)) for a, b in zip(EDGES[:6], EDGES[6:], strict=
 @pytest.mark.parametrize(
     ("orders", "fault"), [(FLIPS, "flipped"), (TWISTS, "twisted"), (EXCHANGES, "exchanged")]
 )
-def test_a_piece_put_in_wrongly_is_named(orders: list[Ints], fault: str) -> None:
+def test_a_piece_put_in_wrongly_is_named(orders, fault):
     for order in orders:
         found = result_of(permuted(classic(SCRAMBLED), order))
         assert found.assembled is not None and found.assembled.fault == fault
@@ -58,7 +57,7 @@ def test_a_piece_put_in_wrongly_is_named(orders: list[Ints], fault: str) -> None
         )
 
 
-def test_a_flipped_edge_of_a_solved_cube_is_that_edge() -> None:
+def test_a_flipped_edge_of_a_solved_cube_is_that_edge():
     for slot, order in zip(EDGES, FLIPS, strict=True):
         found = result_of(permuted(classic(Cube.solved().facelets()), order))
         assert found.assembled is not None
@@ -66,7 +65,7 @@ def test_a_flipped_edge_of_a_solved_cube_is_that_edge() -> None:
         assert set(found.doubtful) <= {f"{'URFDLB'[i // 9]}{i % 9 + 1}" for i in slot.tolist()}
 
 
-def test_faults_that_cancel_make_another_legal_cube() -> None:
+def test_faults_that_cancel_make_another_legal_cube():
     a, b = EDGES[2], EDGES[7]
     order = moved((a, a[::-1]), (b, b[::-1]))
     reading = read_cube(permuted(classic(SCRAMBLED), order))
@@ -75,7 +74,7 @@ def test_faults_that_cancel_make_another_legal_cube() -> None:
 
 
 @pytest.mark.parametrize("size", [2, 4, 5])
-def test_a_twisted_corner_of_any_size_is_never_passed_over(size: int) -> None:
+def test_a_twisted_corner_of_any_size_is_never_passed_over(size):
     corner = orbits(size)[0].facelets[3]
     twisted = moved((corner, np.roll(corner, 1)), size=size)
     for seed in range(3):
@@ -83,7 +82,7 @@ def test_a_twisted_corner_of_any_size_is_never_passed_over(size: int) -> None:
         assert not getattr(found, "confident", False)
 
 
-def test_two_faults_cost_more_than_one() -> None:
+def test_two_faults_cost_more_than_one():
     cost = np.ones((54, 6))
     legal = np.array(["URFDLB".index(letter) for letter in SCRAMBLED])
     order = moved((EDGES[0], EDGES[0][::-1]), (CORNERS[0], np.roll(CORNERS[0], 1)))
@@ -96,7 +95,7 @@ def test_two_faults_cost_more_than_one() -> None:
     assert len(single.faults) == 1 and single.prior < wrong.prior
 
 
-def test_the_command_says_which_piece(tmp_path: Path) -> None:
+def test_the_command_says_which_piece(tmp_path):
     shown = permuted(classic(SCRAMBLED), FLIPS[4])
     rgb = linear_to_srgb(shown.linear_rgb).tolist()
     (tmp_path / "scan.json").write_text(json.dumps({"size": 3, "rgb": rgb}))
@@ -111,7 +110,7 @@ ALEX = SHARED / "vision_cases" / "alex"
 
 
 @pytest.mark.skipif(not ALEX.is_dir(), reason="no real scans beside the checkout")
-def test_flips_under_reflections_are_never_sure() -> None:
+def test_flips_under_reflections_are_never_sure():
     seen = scan_folder(ALEX).colours
     assert read_cube(seen).confident
     # Red and orange stickers in a reflection look nearly as much like each other's colour, so that

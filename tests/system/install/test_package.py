@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_read_command import document, scan
-from tests.system.conftest import MakePackages
-from tests.system.install.conftest import RunScenario, UnpackRoot
 from tests.system.install.debian_root import (
     CHECKOUT,
     CODENAMES,
@@ -73,13 +71,7 @@ STORY = {
 
 
 @pytest.mark.parametrize("release", sorted(CODENAMES))
-def test_packages_from_a_repository(
-    release: str,
-    make_packages: MakePackages,
-    run_scenario: RunScenario,
-    fresh_root: UnpackRoot,
-    tmp_path: Path,
-) -> None:
+def test_packages_from_a_repository(release, make_packages, run_scenario, fresh_root, tmp_path):
     packages = make_packages(release)
     _check_package(packages / "cubist.deb")
     share = tmp_path / "share"
@@ -93,9 +85,7 @@ def test_packages_from_a_repository(
 
 
 @pytest.mark.parametrize("release", sorted(CODENAMES))
-def test_the_installed_package_passes_tests(
-    release: str, make_packages: MakePackages, tmp_path: Path
-) -> None:
+def test_the_installed_package_passes_tests(release, make_packages, tmp_path):
     shutil.copy(make_packages(release) / "cubist.deb", tmp_path)
     try_installed(release, tmp_path, *TESTS)
 
@@ -179,7 +169,7 @@ def why_no_foreign_root() -> str | None:
 
 
 @pytest.mark.parametrize("release", sorted(CODENAMES))
-def test_a_package_from_a_pc_runs_on_a_pi(release: str, tmp_path: Path) -> None:
+def test_a_package_from_a_pc_runs_on_a_pi(release, tmp_path):
     reason = why_no_foreign_root()
     if reason:
         pytest.skip(reason)

@@ -10,8 +10,6 @@ import pytest
 
 from robot.cli.main import run
 from tests.rig.computers import fresh_card
-from tests.system.conftest import MakePackages
-from tests.system.install.conftest import RunScenario, UnpackRoot
 from tests.system.install.debian_root import INCLUDED, assert_story
 
 HERE = Path(__file__).resolve().parent
@@ -55,13 +53,7 @@ STORY = {
 
 
 @pytest.mark.parametrize("source", ["package", "repository"])
-def test_first_start_from_a_card(
-    source: str,
-    make_packages: MakePackages,
-    run_scenario: RunScenario,
-    fresh_root: UnpackRoot,
-    tmp_path: Path,
-) -> None:
+def test_first_start_from_a_card(source, make_packages, run_scenario, fresh_root, tmp_path):
     packages = make_packages(RELEASE)
     share = tmp_path / "share"
     shutil.copytree(packages / "repository", share / "repository")

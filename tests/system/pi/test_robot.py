@@ -77,7 +77,7 @@ def solve(computer: Computer, outside: Outside, number: int) -> None:
     computer.until(lambda: computer.order("status")["state"] == "idle")
 
 
-def test_a_robot_solves_cubes_before_and_after_a_power_cut(folder: Path) -> None:
+def test_a_robot_solves_cubes_before_and_after_a_power_cut(folder):
     outside = Outside(PROFILE, seed=1)
     with outside.booted(folder) as computer:
         await_ready(computer)
