@@ -9,7 +9,6 @@ import pytest
 
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import build_mechanism, plan_solve
-from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.profile import for_cube
 from solver.cube.notation import Move
@@ -27,7 +26,6 @@ from tests.rig.stickers import replay as replay_plan
 Replay = Callable[[str, str, int], str]
 
 ALGORITHM = {2: "exact", 3: "two-phase"}
-ROBOTS = [("cubotino", 3), ("six-motor", 3), ("soltvvo", 2), ("crane", 4), ("crane", 5)]
 
 
 def random_moves(size: int, count: int, rng: np.random.Generator) -> str:
@@ -53,24 +51,16 @@ def bring(text: str, to: str, size: int, replay: Replay) -> str:
     return replay(given.facelets, " ".join(found.moves), size)
 
 
-def check_pair(seed: int, size: int, replay: Replay) -> None:
+@pytest.mark.parametrize(
+    "seed", [7, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(50))]
+)
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_any_state_becomes_any_other_in_its_own_colours(replay, size, seed):
     rng = np.random.default_rng(seed)
     start = replay(str(StickerCube.solved(size)), random_moves(size, 40, rng) + " x y2", size)
     wanted_moves = random_moves(size, int(rng.integers(1, 40)), rng)
     wanted = replay(str(StickerCube.solved(size)), wanted_moves, size)
     assert looks_like(bring(start, wanted, size, replay), wanted, size)
-
-
-@pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_any_state_becomes_any_other_in_its_own_colours(replay, size):
-    check_pair(7, size, replay)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("size", [2, 3, 4, 5])
-@pytest.mark.parametrize("seed", range(50))
-def test_fifty_pairs_of_every_size(replay, seed, size):
-    check_pair(seed, size, replay)
 
 
 @pytest.mark.parametrize(
@@ -145,25 +135,31 @@ def test_what_is_no_goal_is_refused(text, size, reason):
         read_goal(text, read_state("--scramble", size))
 
 
-def check_plan(robot: str, size: int, to: str, start: str) -> None:
+@pytest.mark.parametrize(
+    ("robot", "size", "to"),
+    [
+        *(("cubotino", 3, "superflip"), ("soltvvo", 2, "cube-in-cube")),
+        # The state itself, in other colours.
+        *(("soltvvo", 2, ""), ("cubotino", 3, ""), ("crane", 4, "")),
+        *(
+            pytest.param(*robot, str(seed), marks=pytest.mark.long)
+            for robot in (("cubotino", 3), ("six-motor", 3), ("crane", 4), ("crane", 5))
+            for seed in range(20)
+        ),
+    ],
+)
+def test_a_robot_s_plan_ends_at_the_goal(robot, size, to):
+    """A number is that of random moves."""
+    start = StickerCube.solved(size).apply("R U2 F'").letters
     given = read_state(start)
-    goal = read_goal(to, given)
+    if to.isdigit():
+        rng = np.random.default_rng(int(to))
+        to = random_moves(size, int(rng.integers(1, 30)), rng)
+    goal = read_goal(to or start.translate(str.maketrans("URFDLB", "RDFLUB")), given)
     mechanism = build_mechanism(for_cube(load_profile(robot), size))
     plan = plan_solve(given.cube, mechanism, time_limit=0.2, goal=goal)
     end = replay_plan(plan, given.cube.facelets(), size).facelets
     assert looks_like(end, goal.cube.facelets(), size)
-
-
-@pytest.mark.parametrize(("robot", "to"), [("cubotino", "superflip"), ("soltvvo", "cube-in-cube")])
-def test_a_robot_s_plan_ends_at_the_goal(robot, to, rng):
-    size = 2 if robot == "soltvvo" else 3
-    check_plan(robot, size, to, random_cube(size, rng).facelets())
-
-
-@pytest.mark.parametrize(("robot", "size"), [("soltvvo", 2), ("cubotino", 3), ("crane", 4)])
-def test_a_robot_s_plan_ends_at_a_state_in_the_colours_that_were_given(robot, size):
-    start = StickerCube.solved(size).apply("R U2 F'").letters
-    check_plan(robot, size, start.translate(str.maketrans("URFDLB", "RDFLUB")), start)
 
 
 def test_the_goal_of_a_known_cube_is_seen_from_the_side_from_which_that_is_given():
@@ -178,12 +174,3 @@ def test_a_2x2x2_is_at_its_goal_whatever_a_look_calls_its_colours(replay):
     state = replay(str(StickerCube.solved(2)), "R U2 F' x y", 2)
     goal = SolvePlanner(profile, build_mechanism(profile)).read_goal(state)
     assert goal.is_reached(PocketCube.from_facelets(state).relative)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("robot", "size"), ROBOTS)
-@pytest.mark.parametrize("seed", range(20))
-def test_twenty_plans_of_every_robot(robot, size, seed):
-    rng = np.random.default_rng(seed)
-    start = random_cube(size, rng).facelets()
-    check_plan(robot, size, random_moves(size, int(rng.integers(1, 30)), rng), start)

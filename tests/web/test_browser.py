@@ -20,7 +20,6 @@ from robot.records.run_record import FaultRecord
 from robot.settings import list_profiles, load_profile
 from robot.simulate.boards import fastest
 from robot.text.faults import RobotError
-from robot.twin.misadjustment import Misadjustment
 from tests.rig.browser import (
     LIMIT_MS,
     PHONE,
@@ -522,22 +521,6 @@ async def test_a_phone_calibrates_in_another_language_until_the_daemon_is_gone()
         await page.locator("#guide-found button", has_text="Positionen:").first.click()
         answer = "document.getElementById('guide-answer')?.textContent"
         await until(page, f"{answer}.includes('cubistd')")
-
-
-@pytest.mark.long
-async def test_the_robot_calibrates_itself_from_the_page():
-    async with scene(speed=1, misadjusted=Misadjustment(7)) as here:
-        page = await open_guide(here)
-        page.set_default_timeout(900_000)
-        await choose(page, "By itself")
-        await hold_down(page, "#guide-buttons [data-do='measure']")
-        async with asyncio.timeout(900):
-            while not await page.evaluate(f"{MESSAGE}.startsWith('c')"):
-                await asyncio.sleep(1)
-        assert "2 of 2 cubes solved" in await page.evaluate(MESSAGE)
-        await press(page, "keep")
-        await until(page, f"{MESSAGE} === 'kept'")
-        assert here.robot.violations == []
 
 
 @pytest.mark.long
