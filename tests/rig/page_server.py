@@ -29,8 +29,7 @@ class FakePageDaemon:
     """Answer what the page asks of the daemon, and note it.
 
     ``frame``: number of the picture, None if there is none; ``age``: its seconds. ``happens``: how
-    many events come while the daemon is asked for the live state. ``following``: clients that
-    follow the events.
+    many events come while the daemon is asked for the live state.
     """
 
     path: Path
@@ -40,7 +39,6 @@ class FakePageDaemon:
     frame: Any = 1
     age: str = "0"
     maintenances: int = 0
-    following: int = 0
     happens: int = 0
     refusal: dict[str, Any] | None = None
     is_broken: bool = False
@@ -114,14 +112,9 @@ class FakePageDaemon:
     async def _tell(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
-        self.following += 1
-        try:
+        with contextlib.suppress(ConnectionError):
             while (event := await self.events.get()) is not None:
                 await response.write(json.dumps(event).encode() + b"\n")
-        except ConnectionError:
-            pass
-        finally:
-            self.following -= 1
         return response
 
     def count(self, path: str) -> int:

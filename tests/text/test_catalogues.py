@@ -208,37 +208,34 @@ def test_particulars_and_names_that_an_owner_gave_stay_as_they_are(code, known, 
     assert catalogue("de").remedy(fault) == "hold it"
 
 
-def test_steps_are_told():
-    step = JobStep.of("look", faces="U, F", seen=2, count=6)
-    assert step == "looking at U, F (2 of 6)"
-    told = {"step": step, **coded(step)}
-    assert catalogue("en").step(told) == step
-    assert catalogue("de").step(told) == "sieht U, F an (2 von 6)"
-    assert catalogue("ja").step({"step": "something new", "step_code": ""}) == "something new"
-    recovering = JobStep.of("recover", "recovering: it is jammed", fault="cube-slipped")
-    told = {"step": recovering, **coded(recovering)}
-    assert catalogue("it").step(told) == "ripristino: il cubo non si è mosso come doveva"
+LOOKING = JobStep.of("look", faces="U, F", seen=2, count=6)
+RECOVERING = JobStep.of("recover", "recovering: it is jammed", fault="cube-slipped")
+NO_CUBE = FaultRecord.of(RobotError("no-cube")).model_dump()
+SHINING = Reason.of("seen-reflection-at", rows="1", columns="2-3")
+REFLECTION = ScanError(Reason.name_pictures("F", SHINING), "F", "reflection")
+FLIPPED = ScanError(
+    Reason.nest("put-wrongly", what="edge-flipped", piece="UR", place="U6, R2"),
+    "U",
+    remedy=Reason.of("turn-piece"),
+)
 
 
-def test_why_a_run_ended_is_told():
-    row = OUTCOMES[next(outcome for outcome in OUTCOMES if outcome == "stopped")]
-    spanish = catalogue("es")
-    assert spanish.reason({"reason": row.about, "faults": []}) == "detenido por una persona"
-    fault = FaultRecord.of(RobotError("no-cube")).model_dump()
-    told = spanish.reason({"reason": fault["cause"], "faults": [fault]})
-    assert told == "no se ve ningún cubo: es lo que muestra la cámara"
-
-
-def test_why_a_cube_is_not_read_is_told_with_its_place():
-    shining = Reason.of("seen-reflection-at", rows="1", columns="2-3")
-    fault = FaultRecord.of(ScanError(Reason.name_pictures("F", shining), "F", "reflection"))
-    told = catalogue("de").cause(fault.model_dump())
-    assert told.startswith("Bild F: eine Spiegelung liegt auf Reihe 1, Spalte 2-3 der Seite: ")
-    wrong = Reason.nest("put-wrongly", what="edge-flipped", piece="UR", place="U6, R2")
-    fault = FaultRecord.of(ScanError(wrong, "U", remedy=Reason.of("turn-piece")))
-    spanish = catalogue("es")
-    assert "la arista UR está volteada (ahora en U6, R2)" in spanish.cause(fault.model_dump())
-    assert spanish.remedy(fault.model_dump()).startswith("sáquela y gírela")
+@pytest.mark.parametrize(
+    ("language", "kind", "document", "told"),
+    [
+        ("en", "step", {"step": LOOKING, **coded(LOOKING)}, "looking at U, F (2 of 6)"),
+        ("de", "step", {"step": LOOKING, **coded(LOOKING)}, "sieht U, F an (2 von 6)"),
+        ("it", "step", {"step": RECOVERING, **coded(RECOVERING)}, ": il cubo non si è mosso"),
+        ("ja", "step", {"step": "something new", "step_code": ""}, "something new"),
+        ("es", "reason", {"reason": "stopped by a person", "faults": []}, "por una persona"),
+        ("es", "reason", {"reason": NO_CUBE["cause"], "faults": [NO_CUBE]}, "no se ve ningún cubo"),
+        ("de", "cause", FaultRecord.of(REFLECTION).model_dump(), "auf Reihe 1, Spalte 2-3 der"),
+        ("es", "cause", FaultRecord.of(FLIPPED).model_dump(), "UR está volteada (ahora en U6, R2)"),
+        ("es", "remedy", FaultRecord.of(FLIPPED).model_dump(), "sáquela y gírela"),
+    ],
+)
+def test_steps_and_reasons_are_told_with_their_particulars(language, kind, document, told):
+    assert told in getattr(catalogue(language), kind)(document)
 
 
 @pytest.mark.parametrize(

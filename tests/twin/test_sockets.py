@@ -45,16 +45,11 @@ def pair() -> SimulatedRobot:
     return SimulatedRobot(load_profile("soltvvo"), scrambled(2, 1))
 
 
-@pytest.fixture
-async def server(robot: SimulatedRobot, tmp_path: Path) -> AsyncIterator[TwinServer]:
+@pytest.fixture(params=["robot"])
+async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[TwinServer]:
+    """The sockets of a robot, by the name of its fixture."""
+    robot = request.getfixturevalue(request.param)
     server = TwinServer(robot, Studio(robot), SimulatedPanel(), tmp_path)
-    async with server.running():
-        yield server
-
-
-@pytest.fixture
-async def boards(pair: SimulatedRobot, tmp_path: Path) -> AsyncIterator[TwinServer]:
-    server = TwinServer(pair, Studio(pair), SimulatedPanel(), tmp_path)
     async with server.running():
         yield server
 
@@ -204,10 +199,11 @@ def granted(board: socket.socket) -> int:
             return ticks
 
 
-async def test_all_boards_are_granted_the_same_time_and_a_dead_one_holds_nobody_up(boards, pair):
+@pytest.mark.parametrize("server", ["pair"], indirect=True)
+async def test_all_boards_are_granted_the_same_time_and_a_dead_one_holds_nobody_up(server, pair):
     slice_us = SLICE_TICKS / 2
-    with firmware(boards) as first:
-        with firmware(boards, "second") as second:
+    with firmware(server) as first:
+        with firmware(server, "second") as second:
             for number in range(1, 4):
                 for board in (first, second):
                     assert await asyncio.to_thread(granted, board) == SLICE_TICKS
