@@ -62,8 +62,9 @@ class SceneCamera:
         name: str = "top",
         *,
         period_us: int = 33_333,
+        unsettled: frozenset[Unsettled] = frozenset(),
     ) -> None:
-        self.name, self.unsettled = name, frozenset[Unsettled]()
+        self.name, self.unsettled = name, unsettled
         self.taken: list[Frame] = []
         self.factors: list[float] = []
         self._paint, self._period_us = paint, period_us
@@ -399,7 +400,7 @@ V4L2_RAISES: dict[str, tuple[Exception, ...]] = dict.fromkeys(
 
 class FakeV4l2(_Library):
     """cv2.VideoCapture on a V4L2 device: buffers old pictures, begins anew when its format
-    changes. ``formats``: those that the camera has. ``flat``: all rows come in one.
+    changes. ``formats``: those that the camera has.
     """
 
     FRAME_US = 33_000
@@ -421,7 +422,7 @@ class FakeV4l2(_Library):
         self.formats = {self.YUYV, self.MJPG}
         self.format = self.YUYV
         self.closed = self.gone = self.dark = self.frozen = False
-        self.flat = self.cut_short = False
+        self.cut_short = False
         self.buffered = 0
         self.frames = 0
         self.damaged = 0
@@ -452,7 +453,7 @@ class FakeV4l2(_Library):
         if self.cut_short:
             image[len(image) * 2 // 3 :] = 128
         pixels = np.ascontiguousarray(image[..., ::-1])
-        return True, pixels.reshape(1, -1, 3) if self.flat else pixels
+        return True, pixels
 
     def get(self, prop: int, /) -> float:
         return self.properties.get(prop, 0.0)

@@ -62,7 +62,6 @@ class FakeModule(ModuleType):
         self.outputs: dict[int, int] = {}
         self.written: list[tuple[int, int]] = []
         self.callbacks: dict[int, Callable[[int], None]] = {}
-        self.busy: set[int] = set()
         self.mode: int | None = None
         self.lgpio = ModuleType("lgpio")  # the new library is made of it
 
@@ -72,8 +71,6 @@ class FakeModule(ModuleType):
         self.mode = mode
 
     def setup(self, pin: int, way: int, pull_up_down: int = 20, initial: int = 0) -> None:
-        if pin in self.busy:
-            raise RuntimeError("GPIO busy")
         if way == self.IN:
             self.pulls[pin] = pull_up_down
             self.levels.setdefault(pin, int(pull_up_down == self.PUD_UP))

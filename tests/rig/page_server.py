@@ -28,8 +28,7 @@ NOTHING: Any = live_json()
 class FakePageDaemon:
     """Answer what the page asks of the daemon, and note it.
 
-    ``frame``: number of the picture, None if there is none; ``age``: its seconds. ``happens``: how
-    many events come while the daemon is asked for the live state.
+    ``frame``: number of the picture, None if there is none.
     """
 
     path: Path
@@ -37,9 +36,7 @@ class FakePageDaemon:
     events: asyncio.Queue[dict[str, Any] | None] = field(default_factory=asyncio.Queue)
     pictures: int = 0
     frame: Any = 1
-    age: str = "0"
     maintenances: int = 0
-    happens: int = 0
     refusal: dict[str, Any] | None = None
     is_broken: bool = False
     """Answers are internal errors."""
@@ -70,10 +67,6 @@ class FakePageDaemon:
             return web.Response(body=b"run,started", content_type="text/csv")
         if request.path.endswith(".png"):
             return web.Response(body=b"<script>", content_type="text/html")
-        if request.path == "/live" and self.happens:
-            self.happens -= 1
-            self.events.put_nowait({"event": "look"})
-            await asyncio.sleep(0.1)
         found = {
             "/status": STATUS,
             "/live": NOTHING,
@@ -92,7 +85,7 @@ class FakePageDaemon:
         if request.headers.get("If-None-Match") == tag:
             return web.Response(status=304)
         return web.Response(
-            body=b"jpeg", content_type="image/jpeg", headers={"ETag": tag, AGE_HEADER: self.age}
+            body=b"jpeg", content_type="image/jpeg", headers={"ETag": tag, AGE_HEADER: "0"}
         )
 
     async def _maintain(self, request: web.Request) -> web.StreamResponse:
