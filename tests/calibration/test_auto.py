@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.calibration.auto import calibration as flow
-from robot.calibration.auto.calibration import (
-    MOST_PROOFS,
-    AutomaticCalibration,
-    shorten_times,
-)
+from robot.calibration.auto.calibration import MOST_PROOFS, AutomaticCalibration, shorten_times
 from robot.calibration.auto.film import FILMING, Film, FilmedPose
 from robot.calibration.auto.finder import FilmedServo, Finding
 from robot.calibration.auto.proof import PROVING, Proof, fault_chance

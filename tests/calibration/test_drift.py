@@ -224,9 +224,7 @@ def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "robot",
-    [CUBOTINO, pytest.param(TWO_ARM, marks=pytest.mark.long)],
-    ids=lambda one: one.name,
+    "robot", [CUBOTINO, pytest.param(TWO_ARM, marks=pytest.mark.long)], ids=lambda one: one.name
 )
 def test_a_camera_that_was_turned_moves_no_servo(tmp_path, robot):
     with drifting(tmp_path, self_adjust=True, robot=robot, check_after=False) as turning:

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.fitting import SweepPoint, fit_line
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
-from robot.calibration.auto.layered_flipper import (
-    FlatPlace,
-    LayeredFlipperFinder,
-    fit_heights,
-)
+from robot.calibration.auto.layered_flipper import FlatPlace, LayeredFlipperFinder, fit_heights
 from robot.calibration.auto.lifter import LifterFinder
 from robot.calibration.auto.proof import PROVING
 from robot.machine.confirmed_range import confirmable

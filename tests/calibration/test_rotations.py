@@ -309,11 +309,7 @@ def pictured(*tilts: tuple[float, int], miss: float = 0.0) -> Film:
         one = [0.0, 0.0, 0.0]
         one[colour] = 1.0
         faces.append(
-            FilmedPose(
-                time_us=1000 * number,
-                corners=corners.tolist(),
-                colours=[tuple(one)] * 9,
-            )
+            FilmedPose(time_us=1000 * number, corners=corners.tolist(), colours=[tuple(one)] * 9)
         )
     return Film(pictures=faces)
 

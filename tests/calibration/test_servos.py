@@ -15,13 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.calibration.auto.film import (
-    FILMING,
-    FilmedTravel,
-    FilmRequest,
-    find_travel,
-    travel_us,
-)
+from robot.calibration.auto.film import FILMING, FilmedTravel, FilmRequest, find_travel, travel_us
 from robot.calibration.step import Bench
 from robot.calibration.steps.positions import (
     MOVING,
@@ -233,12 +227,7 @@ def test_two_films_agree_within_a_twentieth(other, agree):
 
 @pytest.mark.parametrize(
     ("target", "steps"),
-    [
-        (1500, []),
-        (1550, [1550]),
-        (1620, [1550, 1600, 1620]),
-        (1390, [1450, 1400, 1390]),
-    ],
+    [(1500, []), (1550, [1550]), (1620, [1550, 1600, 1620]), (1390, [1450, 1400, 1390])],
 )
 def test_a_distant_position_is_approached_in_steps(target, steps):
     client = FakeCalibrationClient()

@@ -30,11 +30,7 @@ from robot.twin.cube import scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment, parse_misadjustment
 from solver.errors import ExitCode
 from tests.rig.gpio import FakeModule
-from tests.rig.simulated_calibration import (
-    LIMIT_S,
-    SimulatedCalibration,
-    VirtualDaemon,
-)
+from tests.rig.simulated_calibration import LIMIT_S, SimulatedCalibration, VirtualDaemon
 from tests.rig.simulated_run import SimulatedRun
 
 IN_TIME = 0.93

@@ -29,10 +29,7 @@ SHELLS = {
         ("-f", "-i"),
         "fpath+=($PWD/usr/share/zsh/vendor-completions)\nautoload -U compinit\ncompinit -u -D",
     ),
-    "fish": (
-        ("--no-config", "-i"),
-        "source usr/share/fish/vendor_completions.d/cubist.fish",
-    ),
+    "fish": (("--no-config", "-i"), "source usr/share/fish/vendor_completions.d/cubist.fish"),
 }
 """Options that make a shell interactive without a person's settings, and what it loads."""
 

@@ -28,12 +28,7 @@ IN_STEPS = [
         (Terminal(), 1.0, [Progress("one"), Progress("two")], ["", "one", "two", ""]),
         (Terminal(), 0.05, [Progress("one"), Progress("too soon")], ["", "one", ""]),
         (Terminal(), 1.0, [Progress("tables", done=0.42)], ["", "tables 42%", ""]),
-        (
-            Terminal(),
-            1.0,
-            [SEARCHING],
-            ["", "searching, depth 15, 1.2 G nodes, 30.0 M/s", ""],
-        ),
+        (Terminal(), 1.0, [SEARCHING], ["", "searching, depth 15, 1.2 G nodes, 30.0 M/s", ""]),
         (
             Terminal(),
             1.0,
@@ -53,12 +48,7 @@ IN_STEPS = [
         ),
         (io.StringIO(), 1.0, [Progress("one")], [""]),
         (io.StringIO(), 0.0, IN_STEPS, [""]),
-        (
-            io.StringIO(),
-            0.4,
-            IN_STEPS,
-            ["making it, about 3 s left\nmaking it: done in 1.2 s\n"],
-        ),
+        (io.StringIO(), 0.4, IN_STEPS, ["making it, about 3 s left\nmaking it: done in 1.2 s\n"]),
     ],
 )
 def test_a_line_on_a_terminal_is_wiped_and_a_pipe_sees_only_what_takes_long(

@@ -261,10 +261,7 @@ async def test_states_are_shown_and_endings_heard(pads, controller, fake, told):
         (lambda: controller.report_panel(PanelError("GPIO 17: gone")), ["fault", "FAULT"]),
         # A step in a fault, and the end of a job in one, sound no second time.
         (lambda: controller.condition.publish("step", "waiting"), ["fault"]),
-        (
-            lambda: controller.condition.publish("finished", "jammed", outcome="fault"),
-            ["fault"],
-        ),
+        (lambda: controller.condition.publish("finished", "jammed", outcome="fault"), ["fault"]),
     ):
         told.clear()
         act()

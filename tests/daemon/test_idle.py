@@ -89,8 +89,7 @@ def test_motors_without_a_sensor_are_asked_for_once():
 
 def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start():
     profile = changed(
-        "four-arm",
-        {"policy.idle": {"release": ["right"]}, "actuators.right.pins.enable": 31},
+        "four-arm", {"policy.idle": {"release": ["right"]}, "actuators.right.pins.enable": 31}
     )
 
     def rest(machine: Machine, _: RobotProfile) -> tuple[str, ...]:

@@ -165,8 +165,7 @@ async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained):
 
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
 @pytest.mark.parametrize(
-    ("tried", "guessed"),
-    [({DIRECTION: True}, ["table"]), ({DIRECTION: True, STEPS: 3200}, [])],
+    ("tried", "guessed"), [({DIRECTION: True}, ["table"]), ({DIRECTION: True, STEPS: 3200}, [])]
 )
 @pytest.mark.parametrize("lost", [(), ("table",)])
 def test_motors_turn_back_while_their_count_is_known(daemon, tried, guessed, lost):

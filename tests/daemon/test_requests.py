@@ -345,8 +345,7 @@ async def assert_bytes_do_no_harm(path: Path, examples: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "examples",
-    [300, pytest.param(5_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])],
+    "examples", [300, pytest.param(5_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])]
 )
 async def test_any_bytes_are_answered_in_json(path, caplog, controller, fake, examples):
     fake.scanner.readings = ["solved"] * examples

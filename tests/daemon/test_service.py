@@ -25,13 +25,7 @@ from robot.calibration.store import CalibrationStore
 from robot.calibration.versions import CubeSizes
 from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
-from robot.daemon.main import (
-    POWER_OFF_MARK,
-    LoadedProfile,
-    keep_manager_informed,
-    main,
-    serve,
-)
+from robot.daemon.main import POWER_OFF_MARK, LoadedProfile, keep_manager_informed, main, serve
 from robot.daemon.service import END_SIGNALS, ON_PURPOSE, EndSignals, Notifier, hold_lock, parse
 from robot.panel.gpio import PanelError
 from robot.records.profile_versions import ProfileVersions

@@ -9,15 +9,7 @@ from typing import Any
 import pytest
 
 from robot.api.client import RequestError
-from robot.calibration.step import (
-    STEPS,
-    Confirmation,
-    Measurement,
-    Result,
-    Row,
-    Script,
-    steps_of,
-)
+from robot.calibration.step import STEPS, Confirmation, Measurement, Result, Row, Script, steps_of
 from robot.calibration.steps.positions import NOT_CONFIRMED, Placing, positions
 from robot.guide.dialogs import MenuDialog, measurement_dialog, step_dialog
 from robot.guide.texts import GuideText
@@ -268,7 +260,7 @@ def test_the_menu_opens_every_step_and_everything_goes_through_all():
     rig = DialogRig(client.session, MenuDialog)
     steps = steps_of(load_profile("cubotino"))
     assert [line.cells[0] for line in rig.state.contents.lines] == [
-        *(GuideText.EVERYTHING, *(step.title for step in steps)),
+        *(GuideText.EVERYTHING, *(step.title for step in steps))
     ]
     assert rig.actions == ["undo"]
     rig.press("open", row=0)

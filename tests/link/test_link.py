@@ -20,16 +20,7 @@ from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.board_table import MAX_STEPS_PER_S
 from robot.simulate.boards import nothing
 from robot.text.faults import Fault, LinkError, RobotError, Stopped
-from tests.rig.boards import (
-    LIMITS,
-    Rig,
-    every_board,
-    in_turn,
-    program,
-    rig_of,
-    running,
-    to_and_fro,
-)
+from tests.rig.boards import LIMITS, Rig, every_board, in_turn, program, rig_of, running, to_and_fro
 from tests.rig.simulated_time import DAMAGES, silence
 
 STEP_PIN, SERVO_PIN, LID_PIN = 6, 9, 10

@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from robot.link.protocol import MAX_PAYLOAD, WINDOW, Home, Message, Turns
-from robot.link.wire import (
-    EMERGENCY_STOP,
-    CobsReader,
-    SendWindow,
-    WireFrame,
-    crc16,
-    decode,
-)
+from robot.link.wire import EMERGENCY_STOP, CobsReader, SendWindow, WireFrame, crc16, decode
 
 BYTE = st.integers(0, 255)
 FRAMES = st.builds(WireFrame, BYTE, BYTE, BYTE, BYTE, st.binary(max_size=MAX_PAYLOAD))

@@ -2,12 +2,7 @@
 
 import pytest
 
-from robot.machine.confirmed_range import (
-    ConfirmedRange,
-    NotConfirmed,
-    confirmable,
-    first_pulse,
-)
+from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirmable, first_pulse
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings import load_profile

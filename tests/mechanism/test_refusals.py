@@ -143,11 +143,7 @@ STUCK = [
         "holder can never get to cw; a way to it is missing",
     ),
     # While a layer turns, only the two grippers beside its axis can hold the cube.
-    (
-        "reference/c",
-        [("regrip: at-once ", "regrip: clear\n  holders: 3 ")],
-        "nobody can ever turn",
-    ),
+    ("reference/c", [("regrip: at-once ", "regrip: clear\n  holders: 3 ")], "nobody can ever turn"),
 ]
 
 

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from robot.mechanism.clearance import (
-    clear_place,
-    with_clear_place,
-)
+from robot.mechanism.clearance import clear_place, with_clear_place
 from robot.mechanism.durations import Rotary, near_ends_us, travel_profile
 from robot.planner import build_mechanism, plan_scan, plan_solve, scan
 from robot.planner.retrace import PlanningError

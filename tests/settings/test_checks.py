@@ -220,8 +220,7 @@ def test_an_unknown_board_is_named_with_its_line():
 
 
 @pytest.mark.parametrize(
-    ("target", "more", "beyond"),
-    [("atmega2560", 8, "motor6, motor7"), ("rp2040", 9, "motor8")],
+    ("target", "more", "beyond"), [("atmega2560", 8, "motor6, motor7"), ("rp2040", 9, "motor8")]
 )
 def test_actuators_and_motors_beyond_a_board_are_named(target, more, beyond):
     """A Pico drives sixteen actuators, of which eight are motors."""

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robot.settings import (
-    BadProfile,
-    Complaint,
-    load_profile,
-    parse_profile,
-    profile_path,
-)
+from robot.settings import BadProfile, Complaint, load_profile, parse_profile, profile_path
 from robot.settings.base import Kinds
 from robot.settings.profile import UnsupportedSize, for_cube
 from solver.errors import InvalidRequest, printable
