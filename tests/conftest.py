@@ -4,13 +4,15 @@
 deadline: the machine's speed is no property of the program.
 """
 
+import json
 import logging
 import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -74,3 +76,17 @@ def short_folder() -> Iterator[Path]:
     """A folder whose path is short enough for sockets in it."""
     with tempfile.TemporaryDirectory(prefix="cubist-") as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def ask(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[Any], str]]:
+    """Run ``cubist ... --json``: exit code, documents, standard error."""
+    from robot.cli.main import run
+
+    def call(*arguments: str) -> tuple[int, list[Any], str]:
+        capfd.readouterr()
+        code = run([*arguments, "--json"])
+        out, err = capfd.readouterr()
+        return code, [json.loads(line) for line in out.splitlines()], err
+
+    return call

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.daemon.conftest import ask, controller, daemon, fake, maintenance_of, profile_name
+from tests.daemon.conftest import controller, daemon, fake, maintenance_of, profile_name
 from vision.measure.colour_space import USUAL
 from vision.measure.sticker_colours import FACES, FaceColours
 
-__all__ = ["ask", "controller", "daemon", "fake", "maintenance_of", "profile_name", "show_cube"]
+__all__ = ["controller", "daemon", "fake", "maintenance_of", "profile_name", "show_cube"]
 
 
 def show_cube(fake: Any, facelets: str) -> None:

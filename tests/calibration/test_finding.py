@@ -1,6 +1,9 @@
-"""Robots that were not built as drawn calibrate themselves, all of it in simulated time."""
+"""Robots that were not built as drawn find themselves what they are, and need to."""
 
 from __future__ import annotations
+
+import math
+from statistics import quantiles
 
 import numpy as np
 import pytest
@@ -9,27 +12,19 @@ from hypothesis import strategies as st
 
 from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.fitting import SweepPoint, fit_line
-from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
-from robot.calibration.auto.layered_flipper import FlatPlace, LayeredFlipperFinder, fit_heights
-from robot.calibration.auto.lifter import LifterFinder
+from robot.calibration.auto.layered_flipper import FlatPlace, fit_heights
 from robot.calibration.auto.proof import PROVING
 from robot.machine.confirmed_range import confirmable
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
-from robot.settings.profile import for_cube
 from robot.twin.cube import CubeBody, scrambled
-from robot.twin.misadjustment import parse_misadjustment
-from robot.twin.registry import position_errors
+from robot.twin.misadjustment import SPEED, Misadjustment, parse_misadjustment
 from robot.twin.studio import OddScene
 from solver.cube.cube import Cube
-from solver.files import JsonObject
 from tests.calibration.found import LEAST_WIDER, MOST_WIDER, SEARCH_S, Outcome, calibrated
 from tests.rig.profiles import changed
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
-
-OPEN = ("right-jaw.positions_us.open", "down-jaw.positions_us.open")
-"""Not seen by the camera: as far from ``closed`` as in the profile."""
 
 
 @given(
@@ -71,28 +66,6 @@ def test_raised_faces_tell_where_the_cube_was_reached_and_where_a_level_one_is()
     line = fit_heights(askew, {steps: seen(steps) for steps in range(200, 1200, 200)})
     assert line.begins == pytest.approx(begins, abs=0.1)
     assert line.level == pytest.approx(np.zeros(2), abs=0.001)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("name", "size", "finder", "positions"),
-    [("cubotone", 3, LifterFinder, 5), ("crane", 5, LayeredFlipperFinder, 4)],
-)
-def test_parts_that_a_sensor_homes_and_parts_that_servos_move_are_found(
-    name, size, finder, positions
-):
-    profile, truth = for_cube(load_profile(name), size), parse_misadjustment("2")
-    values: JsonObject = {}
-    with SimulatedRun(profile, scrambled(size, 2), misadjusted=truth) as run:
-        session = SimulatedCalibration(run)
-        with session.maintenance():
-            for finding in finder(session).find():
-                values |= finding.values
-        assert run.robot.violations == []
-    assert set(confirmable(profile)) <= set(values)
-    off = position_errors(profile, truth, values)
-    assert len(off) == positions
-    assert max(abs(degrees) for degrees in off.values()) < 3.0
 
 
 def test_a_robot_that_was_not_built_as_drawn_calibrates_itself():
@@ -143,42 +116,169 @@ def test_without_a_cube_in_view_nothing_moves():
     assert session.calibration.values == {}
 
 
+SEEDS = {
+    "cubotino": range(1, 51),
+    "two-arm": range(1, 21),
+    "mindcuber": range(1, 21),
+    "four-arm": range(1, 11),
+    "six-motor": range(1, 11),
+    "two-arm-2x2x2": range(1, 4),
+    "v-arms": range(1, 3),
+    "otvinta": range(1, 2),
+    "rubpyx": range(1, 3),
+    "cubotone": range(1, 3),
+    "soltvvo": range(1, 3),
+    "crane": range(2, 6, 3),
+}
+POSITIONS = {
+    "cubotino": 6,
+    "two-arm": 10,
+    "mindcuber": 3,
+    "four-arm": 8,
+    "six-motor": 0,
+    "two-arm-2x2x2": 10,
+    "v-arms": 10,
+    "otvinta": 20,
+    "rubpyx": 20,
+    "cubotone": 5,
+    "soltvvo": 8,
+    "crane": 4,
+}
+"""Robots of each profile, and the servo positions that each of them finds."""
+FILMED = {"cubotino": 3, "two-arm": 6, "two-arm-2x2x2": 6, "v-arms": 6, "otvinta": 12, "rubpyx": 12}
+"""Travel times that each of them finds."""
+
+SLOWER_OF_PAIR = (1 + SPEED) / (1 - SPEED)
+"""Servos that turn the cube together get the times of the slower one."""
+
+UNCALIBRATED = range(1, 21)
+
+JAWS_OPEN = ("-jaw.positions_us.open",)
+NOT_SEEN: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("two-arm", "two-arm-2x2x2", "v-arms", "four-arm", "otvinta", "soltvvo"), JAWS_OPEN
+    ),
+    "rubpyx": ("-clamp.positions_us.open",),
+    "crane": ("squisher.positions_us.open",),
+    "cubotone": ("flipper.positions_us.low", "flipper.positions_us.high"),
+    "mindcuber": ("arm.positions_us.rest", "arm.positions_us.pull"),
+}
+"""Positions that are only as sure as they say: nothing moves there that the camera sees."""
+
+profiles = pytest.mark.parametrize("name", SEEDS)
+
+QUICKER = 1.25
+SLOWEST = {"holder": 500 / 0.7, "lid": 450 / 0.6}
+"""Microseconds of pulse a second at which the profile's times are just enough."""
+
+
 @pytest.mark.long
-def test_two_grippers_find_all_their_positions():
-    values: JsonObject = {}
-    uncertain: JsonObject = {}
-    clear: list[float] = []
-    firm: list[float] = []
-    profile, truth = load_profile("two-arm"), parse_misadjustment("3")
+@pytest.mark.timeout(4 * 3600)
+@profiles
+def test_every_robot_finds_its_positions_times_and_colours(name):
+    outcomes = {seed: calibrated(name, str(seed)) for seed in SEEDS[name]}
+    assert {seed: one.why_not for seed, one in outcomes.items() if one.why_not} == {}
+    # A trial loses the steps of a weak motor, which is then made slower.
+    harmed = {
+        seed: [
+            violation
+            for violation in one.violations
+            if violation.kind != "lost-steps" or not one.document["slower"]
+        ]
+        for seed, one in outcomes.items()
+    }
+    assert {seed: violations for seed, violations in harmed.items() if violations} == {}
+    assert {seed: one.wrong_motors for seed, one in outcomes.items() if one.wrong_motors} == {}
+    assert {len(one.off_degrees) for one in outcomes.values()} == {POSITIONS[name]}
+    unseen = NOT_SEEN.get(name, ())
+    off = [
+        abs(degrees)
+        for one in outcomes.values()
+        for key, degrees in one.off_degrees.items()
+        if not key.endswith(unseen)
+    ]
+    if off:
+        assert quantiles(off, n=20)[-1] <= 2.0
+        assert max(off) <= 3.0
+    sure = [
+        abs(degrees) <= one.uncertain_degrees[key]
+        for one in outcomes.values()
+        for key, degrees in one.off_degrees.items()
+    ]
+    assert sum(sure) >= 0.95 * len(sure)
+    too_sure = [
+        (seed, key)
+        for seed, one in outcomes.items()
+        for key, degrees in one.off_degrees.items()
+        if key.endswith(unseen) and abs(degrees) > one.uncertain_degrees[key]
+    ]
+    assert too_sure == []
+    wider = [degrees for one in outcomes.values() for degrees in one.wider_degrees.values()]
+    way = 2.5 if name == "rubpyx" else 1.0  # its jaws go so much further than others
+    assert all(LEAST_WIDER * way <= degrees <= MOST_WIDER * way for degrees in wider)
+    parts = [part for one in outcomes.values() for part in one.travel_parts]
+    assert len(parts) == FILMED.get(name, 0) * len(SEEDS[name])
+    # Servos creep the last of their way, and a film of few pictures is less exact.
+    longest = 1.15 * SLOWER_OF_PAIR if name in ("otvinta", "rubpyx") else 1.15
+    assert all(1.0 <= part <= longest for part in parts)
+    # Four grippers on servos measure twelve ways; a crane's solves take most of its time.
+    longest_s = 1800 if name in ("otvinta", "rubpyx", "crane") else 600
+    assert max(one.document["took_s"] for one in outcomes.values()) <= longest_s
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1, 21))
+@profiles
+def test_a_robot_built_twice_as_badly_is_calibrated_or_says_why_not(name, seed):
+    outcome = calibrated(name, f"{seed}:2")
+    if outcome.why_not:
+        assert outcome.document["because"] and outcome.kept_before_the_end == {}
+        return
+    assert outcome.wrong_motors == {}
+    unseen = NOT_SEEN.get(name, ())
+    off = [abs(off) for key, off in outcome.off_degrees.items() if not key.endswith(unseen)]
+    assert max(off, default=0.0) <= 4.0
+
+
+def solves_as_it_is(name: str, seed: int) -> bool:
+    """Return whether a robot solves a cube by its profile and breaks nothing."""
+    profile = load_profile(name)
+    with SimulatedRun(
+        profile, scrambled(profile.cube.size, seed), misadjusted=Misadjustment(seed)
+    ) as run:
+        verdict = run.solve()
+    return verdict.solved and not verdict.violations
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@profiles
+def test_uncalibrated_at_most_a_fifth_of_them_solves_a_cube(name):
+    solved = [seed for seed in UNCALIBRATED if solves_as_it_is(name, seed)]
+    assert len(solved) <= math.floor(len(UNCALIBRATED) / 5), solved
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_a_robot_that_is_quicker_than_its_profile_plans_shorter_and_is_never_too_short():
+    document = load_profile("cubotino").model_dump(mode="json")
+    for name, speed in SLOWEST.items():
+        document["simulation"]["actuators"][name]["max_speed_us_per_s"] = QUICKER * speed
+    profile = RobotProfile.model_validate(document)
+    truth = parse_misadjustment("3:0.1")
     with SimulatedRun(profile, scrambled(3, 3), misadjusted=truth) as run:
         session = SimulatedCalibration(run)
+        measurement = AutomaticCalibration(session, faster=0.18)
         with session.maintenance():
-            for finding in GripperFinder(session).find():
-                values |= finding.values
-                uncertain |= finding.uncertain
-                if at_us := finding.evidence.get("clear_at_us"):
-                    clear.append(at_us)
-                if at_us := finding.evidence.get("firm_from_us"):
-                    firm.append(at_us)
-        assert run.robot.violations == []
-    assert set(confirmable(profile)) <= set(values)
-    assert "cameras.top.views.U.quad" in values
-    document = {"values": values, "uncertain": uncertain, "solved": 0, "took_s": 0.0}
-    outcome = Outcome.of(profile, truth, document, [], {})
-    seen = {key: off for key, off in outcome.off_degrees.items() if not key.endswith(OPEN)}
-    assert len(seen) == 8
-    # A tenth of the way less open they were clear of the turning cube already.
-    for jaws, at_us, firm_us in zip(("right-jaw", "down-jaw"), clear, firm, strict=True):
-        opened, closed = (
-            values[f"actuators.{jaws}.positions_us.{place}"] for place in ("open", "closed")
-        )
-        assert at_us == pytest.approx(0.9 * opened + 0.1 * closed, abs=1.0)
-        # A servo may turn less for a pulse than the profile has it.
-        places = profile.actuators[jaws].places
-        drawn = places["open"] - places["closed"]
-        assert opened - firm_us == pytest.approx((1 + WIDER_PART) * drawn, abs=1.0)
-    assert max(abs(off) for off in seen.values()) < 1.5
-    for key, off in outcome.off_degrees.items():
-        assert abs(off) <= outcome.uncertain_degrees[key]
-    for degrees in outcome.wider_degrees.values():
-        assert LEAST_WIDER <= degrees <= MOST_WIDER
+            for _ in measurement.measure():
+                pass
+            document = measurement.document
+            session.try_out(document["values"])
+            solves = [session.perform(PROVING, solved=number > 0).solved for number in range(5)]
+        outcome = Outcome.of(profile, truth, document, run.robot.violations, {})
+    assert outcome.why_not == ""
+    assert all(solves)
+    assert outcome.violations == []
+    assert len(outcome.travel_parts) == 6
+    assert min(outcome.travel_parts) >= 1.0
+    assert document["planned_s"] <= 0.85 * document["planned_before_s"]

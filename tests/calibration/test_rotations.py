@@ -22,7 +22,6 @@ from robot.calibration.auto.face_watch import (
     UNIT_SQUARE,
     FacePose,
     RotationGauge,
-    degrees_of,
     nearest_quarter,
 )
 from robot.calibration.auto.film import Film, FilmedPose
@@ -46,7 +45,6 @@ QUARTERS = {"ccw": -1, "home": 0, "cw": 1}
 SIZE = (640, 480)
 HALF = 100.0
 """Pixels of half a face that is square in the middle of the picture."""
-DEGREES = st.floats(-400, 400)
 SITES = st.sampled_from(["R", "L", "F", "B"])
 
 
@@ -334,14 +332,6 @@ def spun(degrees: float, points: Any = UNIT_SQUARE) -> Any:
 
 def in_picture(flat: Any, half: float = HALF) -> Any:
     return np.asarray(flat) * half + np.array(SIZE) / 2
-
-
-@given(DEGREES, st.floats(-0.2, 0.2), st.floats(-0.2, 0.2), st.integers(0, 3), DEGREES)
-def test_the_angle_of_a_square_is_known_up_to_quarter_turns(degrees, right, down, first, near):
-    corners = np.roll(spun(degrees), first, axis=0) + np.array([right, down])
-    found = nearest_quarter(degrees_of(corners), near)
-    assert abs(found - near) <= 45 + 1e-6
-    assert (found - degrees) / 90 == pytest.approx(round((found - degrees) / 90), abs=1e-6)
 
 
 def stickers(seed: int = 1) -> Any:

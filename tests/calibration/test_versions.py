@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.api.calibrations import FORMAT, Calibration, Maker
+from robot.api.calibrations import FORMAT, Maker
 from robot.calibration.store import CalibrationStore, Revision
-from robot.calibration.values import BadCalibration, apply
+from robot.calibration.values import BadCalibration
 from robot.calibration.versions import MOST_VERSIONS, CubeSizes
 from robot.records.storage import StorageError
 from robot.settings import load_profile
@@ -40,7 +40,6 @@ HOSTILE: dict[str, Any] = {
 CRANE = load_profile("crane")
 QUAD = "cameras.top.views.U.quad"
 ROW = "actuators.elevator.positions_steps.row-1"
-HIGHEST = "actuators.elevator.positions_steps.row-5"
 SPEED = "actuators.turntable.max_speed_steps_per_s"
 WHITE = "colours.U"
 OWN, COMMON = (QUAD, ROW, WHITE), (SPEED, "actuators.flipper.positions_us.front")
@@ -225,10 +224,6 @@ def store_of(folder: Path, size: int | None) -> CalibrationStore:
     return CalibrationStore(folder, CubeSizes(CRANE, size))
 
 
-def quad_of(shift: float) -> list[list[float]]:
-    return [[0.3 + shift, 0.2], [0.7 + shift, 0.2], [0.72 + shift, 0.7], [0.28 + shift, 0.7]]
-
-
 def values_at(folder: Path, size: int | None) -> dict[str, Any]:
     sized = CubeSizes(CRANE, size).profile
     return dict(store_of(folder, size).load(sized).values)
@@ -257,19 +252,3 @@ def test_what_belongs_to_a_size_stays_with_it_and_the_rest_reaches_all(tmp_path_
                 place[key] = value
         for other in SIZES:
             assert values_at(folder, other) == common | own[other], other
-
-
-def test_the_robot_is_put_together_for_the_size_it_is_set_up_for(tmp_path):
-    store_of(tmp_path, None).save(Calibration(robot="crane", values={QUAD: quad_of(0), SPEED: 1}))
-    large = {QUAD: quad_of(0.02), HIGHEST: 1250, SPEED: 2700}
-    store_of(tmp_path, 5).save(Calibration(robot="crane", values=large))
-    usual, five = (
-        apply(sizes.profile, CalibrationStore(tmp_path, sizes).load(sizes.profile))
-        for sizes in (CubeSizes(CRANE), CubeSizes(CRANE, 5))
-    )
-    seen = [robot.cameras[0].views[0].quad[0] for robot in (usual, five)]
-    assert seen == [(0.3, 0.2), (0.32, 0.2)]
-    assert five.actuators["elevator"].places["row-5"] == 1250
-    speeds = [robot.model_dump()["actuators"]["turntable"] for robot in (usual, five)]
-    assert [speed["max_speed_steps_per_s"] for speed in speeds] == [2700, 2700]
-    assert usual.cube.size == 3

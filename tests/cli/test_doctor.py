@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,11 @@ from typing import Any
 import pytest
 
 from robot.calibration.store import CalibrationStore
-from robot.cli import doctor
+from robot.cli import doctor as command
 from robot.cli.main import run
 from robot.computer.computer import Computer
 from tests.rig.computers import become_a_pi, made_up_computer
 from tests.rig.profiles import kept, refusing
-
-Ask = Callable[..., tuple[int, list[dict[str, Any]]]]
 
 
 @pytest.fixture
@@ -26,51 +23,44 @@ def machine(short_folder: Path) -> Computer:
 
 
 @pytest.fixture
-def ask(
-    machine: Computer, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Ask:
+def doctor(machine: Computer, ask: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Run ``cubist doctor --json`` with options on a computer: exit code and documents."""
     for name in ("CUBIST_RUNTIME_DIR", "CUBIST_STATE_DIR"):
         monkeypatch.setenv(name, str(machine.boot.parent / "state"))
-
-    def call(*options: str, on: Computer = machine) -> tuple[int, list[dict[str, Any]]]:
-        monkeypatch.setattr(doctor, "this_computer", lambda: on)
-        code = run(["doctor", "--json", *options])
-        return code, [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-
-    return call
+    monkeypatch.setattr(command, "this_computer", lambda: machine)
+    return lambda *options: ask("doctor", *options)[:2]
 
 
-def test_every_finding_is_printed_also_where_the_state_may_not_be_read(machine, ask):
+def test_every_finding_is_printed_also_where_the_state_may_not_be_read(machine, doctor):
     state = machine.boot.parent / "state"
     CalibrationStore(state).save(kept("cubotino-uno", {"policy.search_s": 2.0}))
     (machine.dev / "cubist").touch()
-    code, found = ask("--robot", "cubotino-uno")
+    code, found = doctor("--robot", "cubotino-uno")
     assert {"profile", "board", "firmware", "camera", "disk", "clock", "power", "daemon"} <= {
         finding["about"] for finding in found
     }
     assert code == 1, "no board answers at that port"
     with refusing(state):
-        code, found = ask("--robot", "cubotino-uno")
+        code, found = doctor("--robot", "cubotino-uno")
     by_subject = {one["about"]: one for one in found}
     assert "Permission denied" in by_subject["calibration"]["text"]
     assert "Join its group" in by_subject["daemon"]["remedy"]
-    assert ask("--robot", "none-such")[0] == 2
+    assert doctor("--robot", "none-such")[0] == 2
 
 
-def test_fix_and_unfix(machine, ask):
+def test_fix_and_unfix(machine, doctor):
     shipped = b"dtparam=audio=on\r\n[pi4]\r\narm_boost=1"
     path = become_a_pi(machine, shipped)
-    code, _ = ask("--fix")
+    code, _ = doctor("--fix")
     assert (code, path.read_bytes()) == (2, shipped), "nothing is asked, so nothing is done"
-    code, (answer,) = ask("--fix", "--yes")
+    code, (answer,) = doctor("--fix", "--yes")
     assert (code, answer["changed"], "sudo reboot" in answer["remedy"]) == (0, True, True)
     assert "+dtparam=audio=off" in answer["diff"]
-    code, (answer,) = ask("--fix", "--yes")
+    code, (answer,) = doctor("--fix", "--yes")
     assert (code, answer["changed"], answer["diff"]) == (0, False, "")
-    code, (answer,) = ask("--unfix", "--yes")
+    code, (answer,) = doctor("--unfix", "--yes")
     assert (code, answer["changed"], path.read_bytes()) == (0, True, shipped)
-    assert ask("--unfix") == (0, [answer | {"changed": False, "diff": "", "remedy": ""}])
+    assert doctor("--unfix") == (0, [answer | {"changed": False, "diff": "", "remedy": ""}])
 
 
 @pytest.mark.parametrize(
@@ -83,6 +73,6 @@ def test_fix_and_unfix(machine, ask):
     ],
 )
 def test_what_cannot_be_fixed(machine, monkeypatch, capsys, options, code, said):
-    monkeypatch.setattr(doctor, "this_computer", lambda: machine)
+    monkeypatch.setattr(command, "this_computer", lambda: machine)
     assert run(["doctor", *options]) == code
     assert said in capsys.readouterr().err

@@ -16,20 +16,16 @@ from solver.cube.cube import Cube
 from tests.rig.corner_scenes import RenderedCorners, render_corners
 from tests.rig.scenes import SCHEMES, render_cube
 
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
-
 
 @pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Ask:
+def read(ask: Any, tmp_path: Path) -> Callable[..., Any]:
     """Run ``cubist read --json``, of a file if text is given: exit code, documents, errors."""
 
-    def call(*options: str, text: str | None = None) -> tuple[int, list[dict[str, Any]], str]:
+    def call(*options: str, text: str | None = None) -> Any:
         if text is not None:
             (tmp_path / "scan.json").write_text(text)
             options = ("--colours", str(tmp_path / "scan.json"), *options)
-        code = run(["read", *options, "--json"])
-        out, err = capsys.readouterr()
-        return code, [json.loads(line) for line in out.splitlines()], err
+        return ask("read", *options)
 
     return call
 
@@ -46,46 +42,46 @@ def document(rgb: Any) -> str:
     return json.dumps({"size": 3, "rgb": rgb.tolist()}, indent=1)
 
 
-def test_colours_of_several_cubes_in_one_file(ask):
+def test_colours_of_several_cubes_in_one_file(read):
     cubes = [scan(seed) for seed in (1, 2)]
-    code, found, _ = ask(text="\n".join(document(rgb) for _, rgb in cubes))
+    code, found, _ = read(text="\n".join(document(rgb) for _, rgb in cubes))
     assert (code, [answer["facelets"] for answer in found]) == (0, [cube for cube, _ in cubes])
     assert list(found[0]) == ["facelets", "confident", "margin", "doubtful", "read_s"]
 
 
-def test_what_was_put_right_is_told(ask, tmp_path, capsys):
+def test_what_was_put_right_is_told(read, tmp_path, capfd):
     facelets, rgb = scan(3)
     faces = rgb.reshape(6, 9, 3)
     faces[2] = np.rot90(faces[2].reshape(3, 3, 3), -1).reshape(9, 3)
     told = "face F was seen a quarter turn clockwise from how it should be"
-    _, (answer,), _ = ask(text=document(faces.reshape(54, 3)))
+    _, (answer,), _ = read(text=document(faces.reshape(54, 3)))
     assert (answer["facelets"], answer["corrections"]) == (facelets, [told])
     assert run(["read", "--colours", str(tmp_path / "scan.json")]) == 0
-    assert capsys.readouterr() == (facelets + "\n", told + "\n")
+    assert capfd.readouterr() == (facelets + "\n", told + "\n")
 
 
-def test_a_scan_that_is_no_cube_is_refused_with_exit_code_1(ask):
+def test_a_scan_that_is_no_cube_is_refused_with_exit_code_1(read):
     _, rgb = scan(4)
     rgb[9:18] = rgb[0:9]
-    code, (answer,), _ = ask(text=document(rgb))
+    code, (answer,), _ = read(text=document(rgb))
     assert (code, answer["error"], bool(answer["reason"])) == (1, "unreadable", True)
 
 
-def test_photographs_are_read_and_explained_or_refused(ask, tmp_path):
-    assert ask("--faces", str(tmp_path / "none"))[0] == 2
+def test_photographs_are_read_and_explained_or_refused(read, tmp_path):
+    assert read("--faces", str(tmp_path / "none"))[0] == 2
     for face in "URFDLB":
         (tmp_path / f"{face}.png").write_bytes(b"not a picture")
-    code, _, err = ask("--faces", str(tmp_path))
+    code, _, err = read("--faces", str(tmp_path))
     assert code == 2 and "U.png" in err
     for face in "URFDLB":
         table = np.full((240, 320, 3), (90, 120, 60), dtype=np.uint8)
         cv2.imwrite(str(tmp_path / f"{face}.png"), table)
-    code, (answer,), _ = ask("--faces", str(tmp_path))
+    code, (answer,), _ = read("--faces", str(tmp_path))
     assert code == 1 and "no cube is in view" in answer["reason"]
     cube, picture = render_cube(11, 3), tmp_path / "explained.png"
     for face, frame in cube.frames.items():
         cv2.imwrite(str(tmp_path / f"{face}.png"), frame.image[..., ::-1])
-    code, (answer,), _ = ask("--faces", str(tmp_path), "--explain", str(picture))
+    code, (answer,), _ = read("--faces", str(tmp_path), "--explain", str(picture))
     assert (code, answer["facelets"], answer["confident"]) == (0, cube.facelets, True)
     assert cv2.imread(str(picture)) is not None
 
@@ -105,17 +101,17 @@ def test_photographs_are_read_and_explained_or_refused(ask, tmp_path):
         ("[" * 100_000, "nested more than"),
     ],
 )
-def test_a_file_of_colours_that_is_wrong_is_bad_usage(ask, text, said):
-    code, _, err = ask(text=text)
+def test_a_file_of_colours_that_is_wrong_is_bad_usage(read, text, said):
+    code, _, err = read(text=text)
     assert code == 2
     assert said in err and "internal error" not in err and len(err) < 300
 
 
-def test_options_that_contradict_each_other_or_the_file_are_bad_usage(ask):
-    assert ask()[0] == ask("--faces", ".", "--colours", "-")[0] == 2
-    assert ask("--corners", "a.png", "b.png", "--faces", ".")[0] == 2
-    assert ask("--corners", "a.png", "b.png", "--size", "6")[0] == 2
-    assert ask("--size", "4", text=document(scan(5)[1]))[0] == 2
+def test_options_that_contradict_each_other_or_the_file_are_bad_usage(read):
+    assert read()[0] == read("--faces", ".", "--colours", "-")[0] == 2
+    assert read("--corners", "a.png", "b.png", "--faces", ".")[0] == 2
+    assert read("--corners", "a.png", "b.png", "--size", "6")[0] == 2
+    assert read("--size", "4", text=document(scan(5)[1]))[0] == 2
 
 
 @pytest.fixture
@@ -131,11 +127,11 @@ def corners(tmp_path: Path) -> Callable[[RenderedCorners], list[str]]:
     return save
 
 
-def test_two_photographs_of_corners(ask, corners, tmp_path):
+def test_two_photographs_of_corners(read, corners, tmp_path):
     cube = render_corners(3, 3)
-    code, (found,), _ = ask(*corners(cube), "--explain", str(tmp_path / "out.png"))
+    code, (found,), _ = read(*corners(cube), "--explain", str(tmp_path / "out.png"))
     assert (code, found["confident"]) == (0, True)
     assert found["facelets"] in cube.held
-    refused = ask(*corners(cube), "--size", "4")[1][0]["reason"]
+    refused = read(*corners(cube), "--size", "4")[1][0]["reason"]
     assert refused == "first picture: a 3x3x3 is in view where a 4x4x4 is expected"
     assert cv2.imread(str(tmp_path / "out.png")) is not None

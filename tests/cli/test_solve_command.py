@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -11,32 +10,30 @@ from typing import Any
 import pytest
 
 from robot.cli.main import run
-from robot.cli.search_job import LIMIT_S
+from robot.cli.search_job import LIMIT_S, ProgressLine
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube
+from solver.solution import Progress
 
 SOLVED = "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
 FLIPPED = "UUUUURUUURURRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
 MIRRORED = "".join(face * 16 for face in "URFDLB").translate(str.maketrans("LR", "RL"))
 DATABASE = ("--algorithm", "heuristic-db", "--depth", "1")
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
 
 @pytest.fixture
-def ask(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
+def solve(ask: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Run `cubist solve ... --json`: exit code, the documents on stdout, stderr."""
 
-    def call(*arguments: str, stdin: str = "") -> tuple[int, list[dict[str, Any]], str]:
+    def call(*arguments: str, stdin: str = "") -> Any:
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-        code = run(["solve", *arguments, "--json"])
-        out, err = capfd.readouterr()
-        return code, [json.loads(line) for line in out.splitlines()], err
+        return ask("solve", *arguments)
 
     return call
 
 
-def test_an_answer_has_the_promised_keys_and_solves(ask):
-    code, (answer,), err = ask("--scramble", "R U2 F' L D", "--time-limit", "0.1")
+def test_an_answer_has_the_promised_keys_and_solves(solve):
+    code, (answer,), err = solve("--scramble", "R U2 F' L D", "--time-limit", "0.1")
     assert (code, err) == (0, "")
     promised = "state, algorithm, metric, moves, length, optimal, lower_bound, search_s, cpu_s"
     assert list(answer)[:9] == promised.split(", ")
@@ -46,19 +43,19 @@ def test_an_answer_has_the_promised_keys_and_solves(ask):
 
 
 @pytest.mark.parametrize("robot", [(), ("--robot", "cubotino")])
-def test_a_search_cut_by_the_clock_is_told(ask, capfd, monkeypatch, robot):
+def test_a_search_cut_by_the_clock_is_told(solve, capfd, monkeypatch, robot):
     cuts = count()
     wanted = ("--scramble", "R U2 F'", "--time-limit", "0.1", *robot)
     for now, is_cut in ((lambda: next(cuts), True), (lambda: 7, False)):
         monkeypatch.setattr("solver._native.clock_cuts", now)
-        _, (answer,), _ = ask(*wanted)
+        _, (answer,), _ = solve(*wanted)
         assert answer["cut_by_clock"] is is_cut
         run(["solve", *wanted])
         assert ("ended by the clock" in capfd.readouterr().err) is is_cut
 
 
-def test_a_robot_s_plan_has_the_promised_keys(ask):
-    code, (answer,), _ = ask("--scramble", "R U F", "--robot", "cubotino", "--time-limit", "0.2")
+def test_a_robot_s_plan_has_the_promised_keys(solve):
+    code, (answer,), _ = solve("--scramble", "R U F", "--robot", "cubotino", "--time-limit", "0.2")
     assert code == 0
     operations = answer["operations"]
     starts = [operation["start_us"] for operation in operations]
@@ -72,17 +69,17 @@ def test_a_robot_s_plan_has_the_promised_keys(ask):
     assert {operation["op"] for operation in operations} >= {"turn", "rotate", "lid"}
 
 
-def test_a_stream_of_states_is_one_process(ask):
-    code, answers, _ = ask("--scramble", "-", stdin="R\nR U\n\nR U F")
+def test_a_stream_of_states_is_one_process(solve):
+    code, answers, _ = solve("--scramble", "-", stdin="R\nR U\n\nR U F")
     assert code == 0
     assert [answer["length"] for answer in answers] == [1, 2, 3]
     assert (answers[0]["lower_bound"], answers[0]["optimal"]) == (1, True)
     names = "UF UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR"
-    assert ask(names)[1][0]["state"] == SOLVED
+    assert solve(names)[1][0]["state"] == SOLVED
 
 
-def test_a_refused_state_is_named_and_the_others_go_on(ask):
-    code, (flipped, mirrored, solved), err = ask("-", stdin=f"{FLIPPED}\n{MIRRORED}\n{SOLVED}\n")
+def test_a_refused_state_is_named_and_the_others_go_on(solve):
+    code, (flipped, mirrored, solved), err = solve("-", stdin=f"{FLIPPED}\n{MIRRORED}\n{SOLVED}\n")
     assert (code, err) == (1, "")
     assert (flipped["state"], flipped["error"]) == (FLIPPED, "illegal-cube")
     assert (flipped["reason"], flipped["detail"]["kind"]) == ("edge UR is flipped", "flip")
@@ -90,9 +87,9 @@ def test_a_refused_state_is_named_and_the_others_go_on(ask):
     assert (solved["moves"], solved["length"]) == ("", 0)
 
 
-def test_a_bad_line_is_named(ask, capfd, monkeypatch):
+def test_a_bad_line_is_named(solve, capfd, monkeypatch):
     lines = f"{SOLVED}\n\n{FLIPPED}\nthis is none\n"
-    _, (_, flipped, none), _ = ask("-", stdin=lines)
+    _, (_, flipped, none), _ = solve("-", stdin=lines)
     assert (flipped["line"], none["line"]) == (3, 4)
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     assert run(["solve", "-"]) == 2
@@ -101,47 +98,47 @@ def test_a_bad_line_is_named(ask, capfd, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [1, 2, 8])
-def test_any_size_by_database(ask, size):
-    code, (answer,), _ = ask("--size", str(size), *DATABASE, "--scramble", "R")
+def test_any_size_by_database(solve, size):
+    code, (answer,), _ = solve("--size", str(size), *DATABASE, "--scramble", "R")
     assert code == 0
     assert answer["length"] == min(1, size - 1)  # a 1x1x1 is only held otherwise
-    code, (again,), _ = ask(*DATABASE, answer["state"])
+    code, (again,), _ = solve(*DATABASE, answer["state"])
     assert (code, again["moves"]) == (0, answer["moves"])
 
 
-def test_a_goal_and_the_centres_are_told(ask):
+def test_a_goal_and_the_centres_are_told(solve):
     arguments = ("--scramble", "R U", "--to", "R U2", "--time-limit", "0.1")
-    code, (answer,), _ = ask(*arguments)
+    code, (answer,), _ = solve(*arguments)
     assert (code, answer["to"], answer["moves"]) == (0, "R U2", "U")
     assert answer["centres_turned"] == {"R": 1, "U": 2}
-    _, (answer,), _ = ask("--scramble", "x M", "--time-limit", "0.1")
+    _, (answer,), _ = solve("--scramble", "x M", "--time-limit", "0.1")
     assert answer["centres_turned"] == {}
     upright = ("--scramble", "R U2 F'", "--centres", "--time-limit", "0.1")
     for more in ((), ("--robot", "six-motor")):
-        code, (answer,), _ = ask(*upright, *more)
+        code, (answer,), _ = solve(*upright, *more)
         assert (code, answer["moves"], answer["centres_turned"]) == (0, "F U2 R'", {})
-    code, listed, _ = ask("--to", "list", "--size", "4")
+    code, listed, _ = solve("--to", "list", "--size", "4")
     assert (code, "stripes" in [one["pattern"] for one in listed]) == (0, True)
 
 
 @pytest.mark.parametrize("size", [4, pytest.param(9, marks=pytest.mark.long)])
-def test_large_cubes_are_solved_by_reduction(ask, size):
+def test_large_cubes_are_solved_by_reduction(solve, size):
     limit = ("--time-limit", "0.05")
     scramble = "R Uw 2F 3Rw2 x D' Bw L2 U Rw F2 Dw B' L Uw2 R F' Lw D"
-    code, (answer,), _ = ask("--size", str(size), "--scramble", scramble, *limit)
+    code, (answer,), _ = solve("--size", str(size), "--scramble", scramble, *limit)
     assert (code, answer["algorithm"], answer["metric"]) == (0, "reduction", "obtm")
     assert StickerCube(answer["state"], size).apply(answer["moves"]).is_solved
     assert " ".join(phase["moves"] for phase in answer["phases"]).split() == answer["moves"].split()
     assert answer["phases"][-1]["name"] == "3x3x3"
-    _, (small,), _ = ask(answer["state"], *limit, "--notation", "sign")
+    _, (small,), _ = solve(answer["state"], *limit, "--notation", "sign")
     assert "w" in answer["moves"] and "w" not in small["moves"]
     assert StickerCube(small["state"], size).apply(small["moves"]).is_solved
 
 
-def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(ask, monkeypatch):
+def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(solve, monkeypatch):
     monkeypatch.setitem(LIMIT_S, "heuristic-db", 0.05)
     scramble = "R Uw F2 2R B L' Rw U2 Bw F' R Dw"
-    code, (answer,), _ = ask("--size", "4", *DATABASE, "--scramble", scramble)
+    code, (answer,), _ = solve("--size", "4", *DATABASE, "--scramble", scramble)
     assert (code, answer["error"]) == (4, "no-solution")
     assert "not found within the limit" in answer["reason"]
 
@@ -173,8 +170,8 @@ def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(ask, monkeypatch):
         (("--colour",), "--colour"),
     ],
 )
-def test_bad_usage_is_exit_code_2_with_one_object(ask, arguments, said):
-    code, answers, err = ask(*arguments, stdin="\n \n")
+def test_bad_usage_is_exit_code_2_with_one_object(solve, arguments, said):
+    code, answers, err = solve(*arguments, stdin="\n \n")
     assert (code, len(answers)) == (2, 1)
     assert answers[0]["error"] and said in answers[0]["reason"]
     assert said in err and "Traceback" not in err
@@ -198,3 +195,59 @@ def test_an_internal_error_is_no_traceback(monkeypatch, capfd):
     monkeypatch.setenv("CUBIST_DEBUG", "1")  # as the message says
     with pytest.raises(ZeroDivisionError):
         run(["solve", "--scramble", "R"])
+
+
+# Progress of a search and of its tables
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+SEARCHING = Progress("searching", depth=15, nodes=1_200_000_000, rate=30_000_000)
+MAKING = "making the tables of a search in /a/folder/far/away"
+IN_STEPS = [
+    Progress("making it", done / 10, making=True, remaining_s=3.0) for done in (0, 1, 2, 10)
+]
+
+
+@pytest.mark.parametrize(
+    ("stream", "every_s", "reports", "shown"),
+    [
+        (Terminal(), 1.0, [Progress("one"), Progress("two")], ["", "one", "two", ""]),
+        (Terminal(), 0.05, [Progress("one"), Progress("too soon")], ["", "one", ""]),
+        (Terminal(), 1.0, [Progress("tables", done=0.42)], ["", "tables 42%", ""]),
+        (Terminal(), 1.0, [SEARCHING], ["", "searching, depth 15, 1.2 G nodes, 30.0 M/s", ""]),
+        (
+            Terminal(),
+            1.0,
+            [
+                Progress(MAKING, done, making=True, remaining_s=left)
+                for done, left in ((0.0, None), (0.25, 100.0), (0.5, 99.4), (1.0, 0.0))
+            ],
+            [
+                "",
+                "[....................]   0 %: making the tables of a sea...",
+                f"{MAKING}\n",
+                "[#####...............]  25 %, 2 min left: making the tab...",
+                "[##########..........]  50 %, 99 s left: making the tabl...",
+                "[####################] 100 %, 0 s left: making the table...",
+                "",
+            ],
+        ),
+        (io.StringIO(), 1.0, [Progress("one")], [""]),
+        (io.StringIO(), 0.0, IN_STEPS, [""]),
+        (io.StringIO(), 0.4, IN_STEPS, ["making it, about 3 s left\nmaking it: done in 1.2 s\n"]),
+    ],
+)
+def test_a_line_on_a_terminal_is_wiped_and_a_pipe_sees_only_what_takes_long(
+    stream, every_s, reports, shown, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "60")
+    now = [0.0]
+    with ProgressLine(stream, lambda: now[0]) as line:
+        for progress in reports:
+            line.report(progress)
+            now[0] += every_s
+    assert stream.getvalue().split("\r\x1b[K") == shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
@@ -14,7 +13,6 @@ import aiohttp
 import pytest
 
 from robot.calibration.store import CalibrationStore
-from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
@@ -23,8 +21,6 @@ from robot.records.runs import RunStore
 from robot.settings import load_profile
 from tests.rig.fake_robot import LIMIT_S, FakeMachine, management_of
 from tests.rig.simulated_run import kept_memory
-
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -136,14 +132,3 @@ async def client(path: Path) -> AsyncIterator[aiohttp.ClientSession]:
     connector = aiohttp.UnixConnector(str(path))
     async with aiohttp.ClientSession("http://localhost", connector=connector) as session:
         yield session
-
-
-@pytest.fixture
-def ask(capfd: pytest.CaptureFixture[str]) -> Ask:
-    def call(*arguments: str) -> tuple[int, list[dict[str, Any]], str]:
-        capfd.readouterr()
-        code = run([*arguments, "--json"])
-        out, err = capfd.readouterr()
-        return code, [json.loads(line) for line in out.splitlines()], err
-
-    return call

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.routes import ROUTES
-from robot.daemon.server import make_app, serving
 from robot.link.protocol import Go, Home
 from robot.link.wire import CobsReader
 from robot.machine.assembly import Machine
@@ -30,16 +27,14 @@ from robot.machine.confirmed_range import ConfirmedRange, confirmable
 from robot.panel.button import Press
 from robot.panel.gpio import RpiGpio
 from robot.panel.panel import Panel, PanelPins
-from robot.records.runs import RunStore
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
-from tests.rig.fake_robot import management_of
+from tests.rig.fake_robot import LIMIT_S
 from tests.rig.gpio import FakeModule
 from tests.rig.simulated_run import SimulatedRun, SimulatedRunMotion
 
-LIMIT_S = 240.0
 MOTION = {Home.TYPE: "home", Go.TYPE: "go"}
 """Messages after which something moves."""
 
@@ -52,85 +47,47 @@ ROBOTS = (
 """Servos; steppers alone; servo and stepper that goes round; grippers."""
 
 
-@dataclass
-class Scene:
-    """A daemon on a thread, and all that it had the board move."""
+class Uncalibrated:
+    """A robot that nobody has calibrated, and all that its daemon had the board move."""
 
-    profile: RobotProfile
-    simulated: SimulatedRun
-    contact: ConfirmedRange
-    folder: Path
-    moved: list[str] = field(default_factory=list)
-    controller: JobController | None = None
-    maintenance: Maintenance | None = None
-    loop: asyncio.AbstractEventLoop | None = None
-
-    def watch(self) -> None:
-        """Note what moves whenever something is sent."""
-        reader, write = CobsReader(), self.simulated.port.write
+    def __init__(self, simulated: SimulatedRun) -> None:
+        self.simulated, self.profile = simulated, simulated.profile
+        self.moved: list[str] = []
+        reader, write = CobsReader(), simulated.port.write
 
         def watched(data: bytes) -> None:
             kinds = [MOTION.get(frame.type) for frame in reader.feed(data)]
             self.moved += [kind for kind in kinds if kind is not None]
             write(data)
 
-        self.simulated.port.write = watched
+        simulated.port.write = watched
 
     def machine(self) -> Machine:
         return self.simulated.machine_with(SimulatedRunMotion(self.simulated))
 
-    async def serve(self, ready: threading.Event) -> None:
-        """As ``cubistd`` does."""
-        self.loop = asyncio.get_running_loop()
-        store = CalibrationStore(self.folder / "state")
-        self.controller = JobController(
-            self.machine(), RunStore(self.folder / "runs"), version="1.2.3"
-        )
-        await self.controller.open()
 
-        def again(profile: RobotProfile) -> Machine:
-            self.simulated.profile = profile
-            return self.machine()
-
-        self.maintenance = Maintenance(self.controller, self.profile, store, self.contact, again)
-        management = management_of(
-            self.controller, self.folder / "state", profile=self.profile.name
-        )
-        app = make_app(self.controller, self.maintenance, management, "1.2.3")
-        async with serving(app, self.folder / "control.sock"):
-            ready.set()
-            await self.controller.ended.wait()
-        await self.controller.close()
-
-    async def press(self, press: Press) -> None:
-        """A person presses the start button, and waits for what comes of it."""
-        assert self.controller is not None
-        await FrontPanel(self.controller, RpiGpio(FakeModule()), PanelPins()).pressed(press)
-        await self.controller.finished()
+@pytest.fixture
+def fake(profile_name: str) -> Iterator[Uncalibrated]:
+    profile = load_profile(profile_name)
+    cube, contact = scrambled(profile.cube.size, 1), ConfirmedRange({})
+    with SimulatedRun(profile, cube, contact=contact) as simulated:
+        yield Uncalibrated(simulated)
 
 
 @pytest.fixture
-def name() -> str:
-    return "cubotino"
+def maintenance_of(short_folder: Path, fake: Uncalibrated) -> Callable[..., Maintenance]:
+    """Maintenance as ``cubistd`` has it; the robot gets to know its controller."""
 
+    def again(profile: RobotProfile) -> Machine:
+        fake.simulated.profile = profile
+        return fake.machine()
 
-@pytest.fixture
-def scene(name: str, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
-    """A robot that nobody has calibrated, with its daemon."""
-    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
-    monkeypatch.setenv("CUBIST_STATE_DIR", str(short_folder / "state"))
-    profile, contact = load_profile(name), ConfirmedRange({})
-    with SimulatedRun(profile, scrambled(profile.cube.size, 1), contact=contact) as simulated:
-        scene = Scene(profile, simulated, contact, short_folder)
-        scene.watch()
-        ready = threading.Event()
-        thread = threading.Thread(target=lambda: asyncio.run(scene.serve(ready)))
-        thread.start()
-        assert ready.wait(LIMIT_S)
-        yield scene
-        ControlClient().call(Endpoint("POST", "/shutdown"), {})
-        thread.join(LIMIT_S)
-        assert not thread.is_alive()
+    def make(controller: JobController, _: object) -> Maintenance:
+        fake.controller, fake.loop = controller, asyncio.get_running_loop()
+        store = CalibrationStore(short_folder / "state")
+        return Maintenance(controller, fake.profile, store, fake.simulated.contact, again)
+
+    return make
 
 
 def bodies(profile: RobotProfile) -> Mapping[str, list[dict[str, Any]]]:
@@ -200,52 +157,56 @@ def test_every_writing_route_is_tried():
     assert orders == set(bodies(load_profile("cubotino"))) | NOT_MOTION
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_nothing_that_can_be_asked_of_the_daemon_moves_it(scene):
+@pytest.mark.parametrize("profile_name", ROBOTS)
+def test_nothing_that_can_be_asked_of_the_daemon_moves_it(daemon):
     client = ControlClient()
     refused: set[str] = set()
     for calibrating in (False, True):
-        for path, several in bodies(scene.profile).items():
+        for path, several in bodies(daemon.profile).items():
             for body in several:
                 if calibrating:
                     client.acknowledge()
                     with client.maintenance():
                         refusal = asked(client, path, body)
-                    assert not scene.controller.is_calibrated
+                    assert not daemon.controller.is_calibrated
                 else:
                     refusal = asked(client, path, body)
-                assert scene.moved == [], (path, body)
+                assert daemon.moved == [], (path, body)
                 if refusal is not None and refusal.code == "not-confirmed":
                     assert (refusal.status, refusal.error) == (409, "refused")
                     assert "cubist calibrate" in refusal.reason or "--from" in refusal.reason
                     refused.add(path)
     needless = {"/maintenance/steps", "/maintenance/speed", "/maintenance/play"}
-    needed = {path for path, several in bodies(scene.profile).items() if several}
-    servos = any(isinstance(one, Servo) for one in scene.profile.actuators.values())
+    needed = {path for path, several in bodies(daemon.profile).items() if several}
+    servos = any(isinstance(one, Servo) for one in daemon.profile.actuators.values())
     needed -= {"/stop", "/acknowledge"}
     needed -= {path for path in needed if path.startswith("/calibration/")}
     assert refused >= needed - (set() if servos else needless)
 
 
-def test_a_press_is_refused_and_moves_nothing(scene, monkeypatch):
+def test_a_press_is_refused_and_moves_nothing(daemon, monkeypatch):
     sounds: list[str] = []
     monkeypatch.setattr(Panel, "sound", lambda _, sound: sounds.append(sound))
-    assert scene.loop is not None
+
+    async def press_and_wait(press: Press) -> None:
+        await FrontPanel(daemon.controller, RpiGpio(FakeModule()), PanelPins()).pressed(press)
+        await daemon.controller.finished()
+
     for press in (Press.SHORT, Press.LONG):
-        asyncio.run_coroutine_threadsafe(scene.press(press), scene.loop).result(LIMIT_S)
-    assert (scene.moved, sounds) == ([], ["fault", "fault"])
+        asyncio.run_coroutine_threadsafe(press_and_wait(press), daemon.loop).result(LIMIT_S)
+    assert (daemon.moved, sounds) == ([], ["fault", "fault"])
     fault = ControlClient().status()["fault"]
     assert fault is not None and fault["code"] == "not-confirmed"
 
 
-def test_the_first_contact_is_gentle(scene, ask):
+def test_the_first_contact_is_gentle(daemon, ask):
     lid = ("calibrate", "servo", "lid")
     code, _, err = ask(*lid, "open", "--to", "1335")
-    assert (code, scene.moved) == (1, [])  # the first pulse is for a person to say
+    assert (code, daemon.moved) == (1, [])  # the first pulse is for a person to say
     assert "full speed" in err
     assert "--from 1500" in err
     assert ask(*lid, "close", "--to", "1500", "--from", "1500")[0] == 0
-    assert scene.moved == ["home"]
+    assert daemon.moved == ["home"]
     code, _, err = ask(*lid, "open", "--to", "1335")
     assert code == 1
     assert "1335 us is too far beyond 1500..1500 us" in err
@@ -254,12 +215,12 @@ def test_the_first_contact_is_gentle(scene, ask):
     assert ask(*lid, "open", "--to", "1335")[1][0]["saved"] is True
     # Whatever else is confirmed: the rest is not.
     assert ask("start")[0] == 1
-    assert scene.moved.count("home") == 2  # the daemon puts the robot together anew after a save
+    assert daemon.moved.count("home") == 2  # the daemon puts the robot together anew after a save
 
 
-def test_steps_come_no_faster_than_a_person_can_follow(scene):
+def test_steps_come_no_faster_than_a_person_can_follow(daemon):
     """However fast they are asked for, as by a key that is held down."""
-    client, robot = ControlClient(), scene.simulated.robot
+    client, robot = ControlClient(), daemon.simulated.robot
     with client.maintenance():
         client.call(Endpoint("POST", "/maintenance/move"), {"actuator": "lid", "begin_at": 1500})
         began_us = robot.time_us
@@ -272,8 +233,8 @@ def test_steps_come_no_faster_than_a_person_can_follow(scene):
     assert back_us < walked_us / 4, "where somebody has seen it go it moves freely"
 
 
-def test_trusting_the_profile_is_said_each_time(scene, ask):
+def test_trusting_the_profile_is_said_each_time(daemon, ask):
     assert ask("calibrate", "home", "--as-profile")[0] == 0
-    assert "home" in scene.moved
-    scene.moved.clear()
-    assert (ask("calibrate", "home")[0], ask("home")[0], scene.moved) == (1, 1, [])
+    assert "home" in daemon.moved
+    daemon.moved.clear()
+    assert (ask("calibrate", "home")[0], ask("home")[0], daemon.moved) == (1, 1, [])

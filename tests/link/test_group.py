@@ -29,6 +29,7 @@ from tests.rig.boards import (
     PUSHER_STEP,
     SETUPS,
     Rig,
+    is_fault,
     program,
     two_boards,
 )
@@ -110,9 +111,8 @@ def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards):
         if fraction > 0.3:
             rigs[1].port.unplug()
 
-    with pytest.raises(LinkError, match="board right") as told:
+    with pytest.raises(LinkError, match="board right", check=is_fault("link-lost")) as told:
         loop.run_until_complete(group.run(pushes(), pull))
-    assert told.value.code == "link-lost"
     assert told.value.remedy
     stopped_at = steps_of(rigs)[0]
     loop.run_until_complete(asyncio.sleep(5))  # the other board goes on to hear from its host
@@ -127,9 +127,8 @@ def test_a_fault_of_one_that_stops_at_once_stops_the_other_at_once(boards):
         run = asyncio.create_task(group.run(pushes()))
         await asyncio.sleep(1.0)
         await group.links["left"].emergency_stop()
-        with pytest.raises(RobotError) as told:
+        with pytest.raises(RobotError, check=is_fault("emergency-stop", "board left")):
             await run
-        assert (told.value.code, told.value.detail) == ("emergency-stop", "board left")
         status = await group.links["right"].status()
         assert status.fault == Fault.EMERGENCY_STOP
 
@@ -233,9 +232,8 @@ def test_trouble_while_a_start_is_taken_back_ends_the_plan_by_name(
 def test_clocks_that_never_agree_are_named_and_nothing_moves(boards, monkeypatch):
     loop, rigs, group = boards
     losing_time(monkeypatch, rigs[1].board, starts=100)
-    with pytest.raises(RobotError, match="left and right by") as told:
+    with pytest.raises(RobotError, match="left and right by", check=is_fault("clocks-apart")):
         loop.run_until_complete(group.run(pushes()))
-    assert told.value.code == "clocks-apart"
     loop.run_until_complete(asyncio.sleep(2))
     assert steps_of(rigs) == [0, 0]
     assert [link.ledger.run for link in group.links.values()] == [None, None]

@@ -29,6 +29,7 @@ from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import TICKS_PER_US, BoardState
 from robot.motion.schedule import MotionProfile, Schedule, StepSegment, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
+from robot.text.faults import RobotError
 from robot.twin.pulses import PwmChips
 from robot.twin.simulated import Kind
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
@@ -183,6 +184,11 @@ every_board = pytest.mark.parametrize(
 )
 """The firmware of this computer, of a Raspberry Pi, that of the Uno under simavr, and that of the
 Pico under rp2040js."""
+
+
+def is_fault(code: str, detail: str | None = None) -> Callable[[RobotError], bool]:
+    """Return the check of an error for ``pytest.raises``."""
+    return lambda error: error.code == code and detail in (None, error.detail)
 
 
 def program(name: str) -> Path:
