@@ -15,7 +15,7 @@ from robot.calibration.auto.fitting import SweepPoint, fit_line
 from robot.calibration.auto.layered_flipper import FlatPlace, fit_heights
 from robot.calibration.auto.proof import PROVING
 from robot.machine.confirmed_range import confirmable
-from robot.settings import RobotProfile, load_profile
+from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import SPEED, Misadjustment, parse_misadjustment
@@ -261,10 +261,13 @@ def test_uncalibrated_at_most_a_fifth_of_them_solves_a_cube(name):
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_a_robot_that_is_quicker_than_its_profile_plans_shorter_and_is_never_too_short():
-    document = load_profile("cubotino").model_dump(mode="json")
-    for name, speed in SLOWEST.items():
-        document["simulation"]["actuators"][name]["max_speed_us_per_s"] = QUICKER * speed
-    profile = RobotProfile.model_validate(document)
+    profile = changed(
+        "cubotino",
+        {
+            f"simulation.actuators.{name}.max_speed_us_per_s": QUICKER * speed
+            for name, speed in SLOWEST.items()
+        },
+    )
     truth = parse_misadjustment("3:0.1")
     with SimulatedRun(profile, scrambled(3, 3), misadjusted=truth) as run:
         session = SimulatedCalibration(run)

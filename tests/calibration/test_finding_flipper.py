@@ -20,6 +20,7 @@ from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import CalibrationError
 from robot.twin.cube import scrambled
+from tests.rig.profiles import changed
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
@@ -27,13 +28,9 @@ FACES = [np.eye(3)[[k % 3] * 9] for k in range(3)]
 """Of one colour each: stickers of two are never the same."""
 
 
-def lid_at(name: str, **places: int) -> RobotProfile:
-    """A flipper whose lid has its positions elsewhere."""
-    profile = load_profile(name)
-    (lid,) = profile.mechanism.homed_first
-    document = profile.model_dump(mode="json")
-    document["actuators"][lid]["positions_us"] |= places
-    return RobotProfile.model_validate(document)
+def arm_at(**places: int) -> RobotProfile:
+    """A MindCuber whose arm has its positions elsewhere."""
+    return changed("mindcuber", {f"actuators.arm.positions_us.{n}": at for n, at in places.items()})
 
 
 @pytest.mark.parametrize("known", ["confirmed", "imported", "nothing"])
@@ -225,7 +222,7 @@ def test_a_reflection_or_a_face_that_stands_askew_is_no_quarter_turn() -> None:
 
 def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
     """It rests at 1000 us, and pulls at 2000."""
-    here = World(lid_at("mindcuber", rest=997))
+    here = World(arm_at(rest=997))
     here.lid = here.finder.lid.at = 1000
     here.covers = lambda pulse: pulse >= 1200
     here.holds = lambda pulse: pulse >= 1460
@@ -270,10 +267,9 @@ def test_only_robots_with_one_servo_per_arm_and_all_positions_are_supported() ->
     assert FlipperFinder.supports(load_profile("mindcuber"))
     assert not any(FlipperFinder.supports(built_with(name)) for name in ("arm", "table"))
     for places in ((1000, 1500, 1400), (1500, 1000, 1100)):
-        arm = lid_at("mindcuber", **dict(zip(("rest", "hold", "pull"), places, strict=True)))
+        arm = arm_at(**dict(zip(("rest", "hold", "pull"), places, strict=True)))
         with pytest.raises(CalibrationError, match="rolls the cube on its way to where it holds"):
             World(arm)
-    document = load_profile("cubotino").model_dump(mode="json")
-    del document["mechanism"]["arms"][0]["positions"]["flip"]
+    positions = {"open": "open", "close": "hold"}
     with pytest.raises(CalibrationError, match="lid has no position that does roll"):
-        World(RobotProfile.model_validate(document))
+        World(changed("cubotino", {"mechanism.arms.0.positions": positions}))

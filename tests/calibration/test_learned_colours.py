@@ -32,6 +32,7 @@ from solver.cube.orientation import all_orientations, site_facelets
 from solver.files import JsonMapping, JsonObject
 from tests.rig.drifting_robot import FIRST_DAY, DriftingRobot
 from tests.rig.pictures import to_linear, to_srgb
+from tests.rig.profiles import changed
 from tests.rig.scenes import SCHEMES
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from robot.daemon.job import Job
 
 CUBOTINO = load_profile("cubotino")
+LEARNING = {"policy.learn_colours": True, "policy.improve_while_turning": False}
+THAT_LEARNS = changed("cubotino", LEARNING)
 RUNS = 20
 PLACE = ("top", "U")
 """The only site that its camera sees: all faces come there."""
@@ -193,19 +196,13 @@ def test_only_a_cube_that_was_seen_to_be_solved_teaches(tmp_path, outcome, prove
     async def keep(values: JsonMapping) -> None:
         kept.append(values)
 
-    profile = that_learns()
+    profile = THAT_LEARNS
     watch = ColourWatch(profile, CalibrationStore(tmp_path), keep)
     record = SimpleNamespace(id="000001", outcome=outcome)
     lesson = room.looks(profile, room.cube(), 0)
     job = SimpleNamespace(lesson=lesson, is_proven=proven, record=record)
     asyncio.run(watch.follow(cast("Job", job)))
     assert bool(kept) == keeps
-
-
-def that_learns(**policy: object) -> RobotProfile:
-    document = CUBOTINO.model_dump(mode="json")
-    document["policy"] |= {"learn_colours": True, "improve_while_turning": False, **policy}
-    return RobotProfile.model_validate(document)
 
 
 def under_a_lamp(robot: DriftingRobot) -> None:
@@ -230,7 +227,7 @@ def margins(robot: DriftingRobot) -> list[float]:
 
 
 def test_a_robot_learns_from_a_solve_and_the_version_before_can_be_restored(tmp_path):
-    with DriftingRobot(that_learns(), tmp_path) as robot:
+    with DriftingRobot(THAT_LEARNS, tmp_path) as robot:
         under_a_lamp(robot)
         robot.calibrations.save(Calibration(robot="cubotino", values={"policy.search_s": 0.5}))
         assert robot.solve_and_drift(2, 0.0, "R U F") == 2
@@ -249,7 +246,7 @@ def test_a_robot_learns_from_a_solve_and_the_version_before_can_be_restored(tmp_
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_robot_gets_surer_over_twenty_solves(tmp_path):
-    with DriftingRobot(that_learns(), tmp_path) as robot:
+    with DriftingRobot(THAT_LEARNS, tmp_path) as robot:
         under_a_lamp(robot)
         assert robot.solve_and_drift(RUNS, 0.0) == RUNS
         found = margins(robot)

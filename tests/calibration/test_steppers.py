@@ -37,6 +37,7 @@ from robot.twin.cube import scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN
 from solver.errors import InvalidRequest
 from tests.rig.guide import FakeCalibrationClient
+from tests.rig.profiles import changed
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
@@ -61,17 +62,11 @@ KEY = "actuators.table"
 
 def flipper(homing: bool = False, play: int = 0, **table: Any) -> RobotProfile:
     """A flipper whose table is a stepper; ``table`` is what its profile says otherwise."""
-    document = load_profile("mindcuber").model_dump(mode="json", exclude_unset=True)
-    settings = document["actuators"]["table"]
-    settings.update(table)
     if homing:
-        settings["pins"]["endstop"] = 5
-        settings.update(homing=INDEX, turn_check={"every_steps": 400})
-    document["simulation"]["actuators"]["table"] = {
-        "stall_speed_steps_per_s": STALL,
-        "play_steps": play,
-    }
-    return RobotProfile.model_validate(document)
+        table |= {"pins.endstop": 5, "homing": INDEX, "turn_check": {"every_steps": 400}}
+    motor = {"stall_speed_steps_per_s": STALL, "play_steps": play}
+    changes = {f"{KEY}.{name}": value for name, value in table.items()}
+    return changed("mindcuber", changes | {"simulation.actuators.table": motor})
 
 
 @pytest.mark.parametrize(("homing", "said"), [(False, 3200), (True, 800)])
@@ -136,9 +131,7 @@ def test_a_lift_whose_way_begins_at_its_end_stop_is_tried():
 @pytest.mark.parametrize("play", [pytest.param(0, marks=pytest.mark.long), 16])
 def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_stop(play):
     """Its driver shows nothing of a motor at rest. No layer is let go of between quarter turns."""
-    document = load_profile("four-arm-skr-pico").model_dump(mode="json", exclude_unset=True)
-    document["simulation"]["actuators"]["front"] = {"play_steps": play}
-    arms = RobotProfile.model_validate(document)
+    arms = changed("four-arm-skr-pico", {"simulation.actuators.front": {"play_steps": play}})
     with SimulatedRun(arms, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
         session = SimulatedCalibration(run)
         session.keep(confirmable(arms))

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from robot.mechanism.registry import build_mechanism
-from robot.settings import BadProfile, RobotProfile, load_profile, parse_profile, profile_path
-from robot.settings.checks import check_profile
+from robot.settings import BadProfile, parse_profile, profile_path
+from tests.rig.profiles import findings
 
-LEFT_OUT = object()
 ARM, TABLE, GRIPPER = "mechanism.arms.0", "mechanism.turntable", "mechanism.grippers.R"
 NOT_TWO = "only a 2x2x2 can be held by two opposite grippers alone: write hold"
+MOTORS = {"R": "right", "F": "front", "D": "down"}
 TWO_FACES = "right cannot drive two faces"
-
-
-def findings(name: str, key: str, value: object) -> list[tuple[str, str]]:
-    """Of a profile in which one key says something else, or is left out."""
-    document: Any = load_profile(name).model_dump(mode="json")
-    place = document
-    *way, last = key.split(".")
-    for step in way:
-        place = place[int(step) if isinstance(place, list) else step]
-    if value is LEFT_OUT:
-        del place[last]
-    else:
-        place[last] = value
-    found = check_profile(RobotProfile.model_validate(document))
-    return [(".".join(map(str, path)), text) for path, text in found]
 
 
 LID = "no such position; it has close, flip, open"
@@ -62,7 +45,7 @@ NO_HAT = "no actuator named hat; there is"
     ],
 )
 def test_wrong_values_are_named_at_their_key(name, key, value, told):
-    ((place, text),) = findings(name, key, value)
+    ((place, text),) = findings(name, {key: value})
     assert place == key
     assert told in text
 
@@ -83,15 +66,15 @@ def test_wrong_values_are_named_at_their_key(name, key, value, told):
             [("mechanism.motors.U", TWO_FACES), ("mechanism.motors.R", TWO_FACES)],
         ),
         (
-            *("five-motor", "mechanism.motors.L", LEFT_OUT),
+            *("five-motor", "mechanism.motors", MOTORS | {"B": "back"}),
             [("mechanism.motors", "nobody can turn U, L; a 3x3x3 needs five motors or more")],
         ),
-        ("six-motor", "mechanism.motors.U", LEFT_OUT, []),
+        ("six-motor", "mechanism.motors", MOTORS | {"L": "left", "B": "back"}, []),
         ("cubotino", f"{ARM}.look_part", 0.859, []),
     ],
 )
 def test_missing_actuators_are_named(name, key, value, told):
-    assert findings(name, key, value) == told
+    assert findings(name, {key: value}) == told
 
 
 STUCK = [

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.cube.pocket import PocketCube
 from tests.rig.pins import PinDriver
+from tests.rig.profiles import changed
 from tests.rig.stickers import replay
 from tests.rig.timed_turns import cost_of
 
@@ -179,17 +181,15 @@ def test_a_solve_after_any_look_fits_an_uno(name):
 # ---- motors that start before those of the axis before have quite finished ---------------------
 
 
-def overlapping(degrees):
-    text = profile_path("six-motor").read_text()
-    old = "kind: direct"
-    return parse_profile(text.replace(old, f"{old}\n  overlap_degrees: {degrees}"))
+def overlapping(degrees: float, **more: Any) -> Mechanism:
+    changes = {"mechanism.overlap_degrees": degrees} | more
+    return build_mechanism(changed("six-motor", changes))
 
 
 def test_overlap_saves_the_angle_that_is_left_and_no_more():
     turns = [composite_index(0, 1, 0), composite_index(1, 0, 1), composite_index(2, 2, 3)]
     plain, early = (
-        plan_composites(mechanism, mechanism.start, turns)
-        for mechanism in (build_mechanism(overlapping(angle)) for angle in (0, 9))
+        plan_composites(mechanism, mechanism.start, turns) for mechanism in map(overlapping, (0, 9))
     )
     saved = plain.duration_us - early.duration_us
     # Decelerating at 600000 steps/s^2, the last 9 degrees (20 steps) take sqrt(2 * 20 / 600000) s,
@@ -201,11 +201,8 @@ def test_overlap_saves_the_angle_that_is_left_and_no_more():
 
 def test_a_plan_ends_when_its_slowest_motor_rests():
     """The third axis waits for the first, and the search counts the same time as the plan."""
-    document = overlapping(20).model_dump(mode="json")
-    document["actuators"]["up"]["settle_ms"] = 100
-    document["actuators"]["left"]["max_acceleration_steps_per_s2"] = 300_000
-    mechanism = build_mechanism(RobotProfile.model_validate(document))
-
+    slow = {"actuators.up.settle_ms": 100, "actuators.left.max_acceleration_steps_per_s2": 300_000}
+    mechanism = overlapping(20, **slow)
     up, right, left, front = (
         composite_index(*turn) for turn in ((0, 1, 0), (1, 1, 0), (1, 0, 1), (2, 1, 0))
     )
@@ -224,13 +221,10 @@ def test_a_plan_ends_when_its_slowest_motor_rests():
 
 def test_a_quick_motor_waits_for_a_slow_one():
     """R would be half way round while U still has to turn through its last degrees."""
-    document = overlapping(40).model_dump(mode="json")
-    document["actuators"]["up"]["max_acceleration_steps_per_s2"] //= 4
-    document["simulation"]["corner_cutting_degrees"] = 41
-    profile = RobotProfile.model_validate(document)
-    mechanism = build_mechanism(profile)
+    slow = {"actuators.up.max_acceleration_steps_per_s2": 150_000}
+    mechanism = overlapping(40, **slow, **{"simulation.corner_cutting_degrees": 41})
     turns = [composite_index(0, 1, 0), composite_index(1, 1, 0)]
-    pins = PinDriver(profile, scrambled(3, 2))
+    pins = PinDriver(mechanism.profile, scrambled(3, 2))
     pins.play(plan_composites(mechanism, mechanism.start, turns).schedule())
     assert pins.robot.violations == []
 
@@ -256,6 +250,6 @@ def test_motors_that_all_differ_end_in_few_ways():
 
 
 def test_a_plan_is_never_cut_while_something_moves():
-    mechanism = build_mechanism(overlapping(9))
+    mechanism = overlapping(9)
     turns = [composite_index(i % 3, 1, 0) for i in range(6)]
     assert split_at(plan_composites(mechanism, mechanism.start, turns), 1) is None
