@@ -20,7 +20,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from robot.api import calibrations, endpoints, http_server, management, models
-from robot.api.endpoints import RUN, RUNS, Endpoint
+from robot.api.endpoints import Endpoint
 from robot.api.http_server import ErrorAnswer, HttpServer, keep_connection, read_body
 from robot.daemon.routes import ROUTES
 from robot.records import runs, statistics
@@ -175,6 +175,7 @@ HOSTILE = {
     "long header": b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n",
     "two hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
     "odd expectation": b"GET /fine HTTP/1.1\r\nHost: x\r\nExpect: \xff\xff\r\n\r\n",
+    "odd encoding": POST + b"Transfer-Encoding: gzip\r\n\r\n",
     "bad chunk": POST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}",
 }
 
@@ -366,8 +367,3 @@ def test_every_endpoint_is_served():
     said = {one for one in vars(endpoints).values() if isinstance(one, Endpoint)}
     assert said <= {route.endpoint for route in ROUTES}
     assert all(endpoints.is_trial(one.endpoint) for one in ROUTES if one.endpoint not in said)
-
-
-def test_a_target_has_its_parts_and_its_query():
-    assert RUN.target({"run": "a/b"}) == "/runs/a%2Fb"
-    assert RUNS.target(query={"count": 3, "other": None}) == "/runs?count=3"

@@ -116,37 +116,21 @@ def test_without_a_cube_in_view_nothing_moves():
     assert session.calibration.values == {}
 
 
-SEEDS = {
-    "cubotino": range(1, 51),
-    "two-arm": range(1, 21),
-    "mindcuber": range(1, 21),
-    "four-arm": range(1, 11),
-    "six-motor": range(1, 11),
-    "two-arm-2x2x2": range(1, 4),
-    "v-arms": range(1, 3),
-    "otvinta": range(1, 2),
-    "rubpyx": range(1, 3),
-    "cubotone": range(1, 3),
-    "soltvvo": range(1, 3),
-    "crane": range(2, 6, 3),
+ROBOTS = {
+    "cubotino": (range(1, 51), 6, 3),
+    "two-arm": (range(1, 21), 10, 6),
+    "mindcuber": (range(1, 21), 3, 0),
+    "four-arm": (range(1, 11), 8, 0),
+    "six-motor": (range(1, 11), 0, 0),
+    "two-arm-2x2x2": (range(1, 4), 10, 6),
+    "v-arms": (range(1, 3), 10, 6),
+    "otvinta": (range(1, 2), 20, 12),
+    "rubpyx": (range(1, 3), 20, 12),
+    "cubotone": (range(1, 3), 5, 0),
+    "soltvvo": (range(1, 3), 8, 0),
+    "crane": (range(2, 6, 3), 4, 0),
 }
-POSITIONS = {
-    "cubotino": 6,
-    "two-arm": 10,
-    "mindcuber": 3,
-    "four-arm": 8,
-    "six-motor": 0,
-    "two-arm-2x2x2": 10,
-    "v-arms": 10,
-    "otvinta": 20,
-    "rubpyx": 20,
-    "cubotone": 5,
-    "soltvvo": 8,
-    "crane": 4,
-}
-"""Robots of each profile, and the servo positions that each of them finds."""
-FILMED = {"cubotino": 3, "two-arm": 6, "two-arm-2x2x2": 6, "v-arms": 6, "otvinta": 12, "rubpyx": 12}
-"""Travel times that each of them finds."""
+"""Robots of each profile, by seed; the servo positions and travel times that each of them finds."""
 
 SLOWER_OF_PAIR = (1 + SPEED) / (1 - SPEED)
 """Servos that turn the cube together get the times of the slower one."""
@@ -165,18 +149,21 @@ NOT_SEEN: dict[str, tuple[str, ...]] = {
 }
 """Positions that are only as sure as they say: nothing moves there that the camera sees."""
 
-profiles = pytest.mark.parametrize("name", SEEDS)
+profiles = pytest.mark.parametrize("name", ROBOTS)
 
-QUICKER = 1.25
-SLOWEST = {"holder": 500 / 0.7, "lid": 450 / 0.6}
-"""Microseconds of pulse a second at which the profile's times are just enough."""
+QUICKER = {
+    "simulation.actuators.holder.max_speed_us_per_s": 1.25 * 500 / 0.7,
+    "simulation.actuators.lid.max_speed_us_per_s": 1.25 * 450 / 0.6,
+}
+"""Servos that take four fifths of the profile's times."""
 
 
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
 @profiles
 def test_every_robot_finds_its_positions_times_and_colours(name):
-    outcomes = {seed: calibrated(name, str(seed)) for seed in SEEDS[name]}
+    seeds, positions, travels = ROBOTS[name]
+    outcomes = {seed: calibrated(name, str(seed)) for seed in seeds}
     assert {seed: one.why_not for seed, one in outcomes.items() if one.why_not} == {}
     # A trial loses the steps of a weak motor, which is then made slower.
     harmed = {
@@ -189,7 +176,7 @@ def test_every_robot_finds_its_positions_times_and_colours(name):
     }
     assert {seed: violations for seed, violations in harmed.items() if violations} == {}
     assert {seed: one.wrong_motors for seed, one in outcomes.items() if one.wrong_motors} == {}
-    assert {len(one.off_degrees) for one in outcomes.values()} == {POSITIONS[name]}
+    assert {len(one.off_degrees) for one in outcomes.values()} == {positions}
     unseen = NOT_SEEN.get(name, ())
     off = [
         abs(degrees)
@@ -217,7 +204,7 @@ def test_every_robot_finds_its_positions_times_and_colours(name):
     way = 2.5 if name == "rubpyx" else 1.0  # its jaws go so much further than others
     assert all(LEAST_WIDER * way <= degrees <= MOST_WIDER * way for degrees in wider)
     parts = [part for one in outcomes.values() for part in one.travel_parts]
-    assert len(parts) == FILMED.get(name, 0) * len(SEEDS[name])
+    assert len(parts) == travels * len(seeds)
     # Servos creep the last of their way, and a film of few pictures is less exact.
     longest = 1.15 * SLOWER_OF_PAIR if name in ("otvinta", "rubpyx") else 1.15
     assert all(1.0 <= part <= longest for part in parts)
@@ -261,13 +248,7 @@ def test_uncalibrated_at_most_a_fifth_of_them_solves_a_cube(name):
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_a_robot_that_is_quicker_than_its_profile_plans_shorter_and_is_never_too_short():
-    profile = changed(
-        "cubotino",
-        {
-            f"simulation.actuators.{name}.max_speed_us_per_s": QUICKER * speed
-            for name, speed in SLOWEST.items()
-        },
-    )
+    profile = changed("cubotino", QUICKER)
     truth = parse_misadjustment("3:0.1")
     with SimulatedRun(profile, scrambled(3, 3), misadjusted=truth) as run:
         session = SimulatedCalibration(run)

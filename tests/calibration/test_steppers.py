@@ -128,7 +128,8 @@ def test_a_lift_whose_way_begins_at_its_end_stop_is_tried():
     assert (tried.lost, tried.seen_by, play.play_steps) == (False, "sensor", 0)
 
 
-@pytest.mark.parametrize("play", [pytest.param(0, marks=pytest.mark.long), 16])
+@pytest.mark.long
+@pytest.mark.parametrize("play", [0, 16])
 def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_stop(play):
     """Its driver shows nothing of a motor at rest. No layer is let go of between quarter turns."""
     arms = changed("four-arm-skr-pico", {"simulation.actuators.front": {"play_steps": play}})

@@ -125,7 +125,7 @@ def test_a_run_shows_how_it_went(store, capfd):
         planned_us=1_500_000,
         executed_us=1_500_200,
         greedy_us=2_000_000,
-        timings_s={"turn": 1.5, "scan": 2.25, "odd": 3.0},
+        timings_s={"turn": 1.5, "scan": 2.25},
         link=LinkRecord(sent=12, received=13, damaged=1, resent=2),
         recoveries=["looked again"],
         warnings=["dim [light]"],

@@ -49,6 +49,7 @@ def test_servos_rest_without_pulses_and_go_on_where_they_were_left():
     assert pulses == [0]
 
 
+@pytest.mark.long
 def test_a_motor_with_a_sensor_finds_its_place_again():
     verdict = solve(
         "cubotone",

@@ -23,29 +23,11 @@ from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
 from tests.rig.fake_robot import management_of
 
-WATCHING = {
-    "GET /status",
-    "GET /live",
-    "GET /events",
-    "GET /picture",
-    "GET /runs",
-    "GET /runs/{run}",
-    "GET /runs/{run}/files/{name}",
-    "GET /runs/{run}/collage",
-    "GET /statistics",
-    "GET /patterns",
-    "GET /exports/{name}",
-    "GET /calibration",
-    "GET /profile/running",
-}
-EXAMINING = {
-    "GET /log",
-    "POST /checkup",
-    "GET /profile",
-    "POST /profile/check",
-    "GET /profile/versions",
-    "GET /profile/versions/{version}",
-}
+RUN = ("runs", "runs/{run}", "runs/{run}/files/{name}", "runs/{run}/collage", "statistics")
+OTHERS = ("status", "live", "events", "picture", "patterns", "exports/{name}", "calibration")
+WATCHING = {f"GET /{path}" for path in (*RUN, *OTHERS, "profile/running")}
+VERSIONS = ("profile", "profile/versions", "profile/versions/{version}")
+EXAMINING = {"POST /checkup", "POST /profile/check"} | {f"GET /{at}" for at in ("log", *VERSIONS)}
 MANAGING = {"PUT /profile", "POST /profile/restore", "POST /restart"}
 OPERATING = {"POST /start", "POST /home", "POST /stop", "POST /acknowledge"}
 CALIBRATING = {"POST /maintenance", "PUT /calibration"}

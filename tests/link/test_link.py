@@ -328,7 +328,6 @@ PLAN: Schedule = in_turn(
     times=6,
 )
 EXPECTED = [steps for length in LENGTHS for steps in (length, -length)] * 6
-LONG_PLAN = to_and_fro(200, steps=200)
 
 
 @pytest.fixture
@@ -354,20 +353,3 @@ async def test_a_bad_line_costs_time_but_no_turn(pusher_link, rig, damage):
         await pusher_link.home()
         assert pusher_link.ledger.position("turner") == 0
         assert 36 <= rig.pins.turner_steps <= 40
-
-
-async def test_a_pulled_cable_is_noticed_and_found_again(pusher_link, rig):
-    run = await running(pusher_link, LONG_PLAN)
-    rig.port.unplug()
-    with pytest.raises(LinkError, check=is_fault("link-lost")):
-        await run
-    with pytest.raises(LinkError, check=is_fault("port-missing")):
-        await pusher_link.open()
-    rig.port.plug()
-    await pusher_link.open()
-    await pusher_link.configure()
-    made = rig.pins.moves()
-    assert made and all(abs(move) == 200 for move in made)
-    await pusher_link.home(["pusher"])
-    await pusher_link.run(PLAN)
-    assert rig.pins.moves()[-len(EXPECTED) + 1 :] == EXPECTED[1:]

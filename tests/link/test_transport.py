@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import termios
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -191,29 +190,11 @@ def board(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], LinkThread[
         thread = LinkThread(
             lambda: Link(SerialTransport(path), SETUPS[-1:], silence_hold_ms=PATIENT_MS)
         )
-        home(thread)
+        thread.wait(thread.link.open(LIMIT_S))
+        thread.wait(thread.link.configure())
+        thread.wait(thread.link.home())
         yield process, thread
         thread.close()
-
-
-def home(thread: LinkThread[Link]) -> None:
-    thread.wait(thread.link.open(LIMIT_S))
-    thread.wait(thread.link.configure())
-    thread.wait(thread.link.home())
-
-
-def test_a_plan_is_played_in_its_time_and_a_reset_is_found_behind_the_same_port(board):
-    process, thread = board
-    link, plan = thread.link, to_and_fro(5)
-    begun = time.monotonic()
-    execution = thread.wait(link.run(plan))
-    assert (execution.executed_us, execution.turns_done) == (plan.duration_us, 10)
-    assert time.monotonic() - begun >= 0.99e-6 * execution.executed_us, "no sooner"
-    process.send_signal(signal.SIGUSR1)
-    with pytest.raises(LinkError, check=is_fault("reset")):
-        thread.wait(link.run(to_and_fro(1000)))
-    home(thread)
-    thread.wait(link.run(to_and_fro(1)))
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGKILL, signal.SIGSTOP])

@@ -2,8 +2,6 @@
 
 from itertools import product
 
-import pytest
-
 from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
 
@@ -128,10 +126,3 @@ def test_reference_d_is_as_described():
     assert len(mechanism.transitions) == 3 * 15
     for step in mechanism.transitions:
         assert step.duration_us == (32_000 if any(q == 2 for _, q in step.turns) else 20_000)
-
-
-@pytest.mark.parametrize(("name", "classes"), [("a", 24), ("b", 16), ("c", 14), ("d", 1)])
-def test_states_that_cost_the_same_are_merged(name, classes):
-    from robot.mechanism.compile.cost_model import compile_mechanism
-
-    assert compile_mechanism(build_mechanism(load_profile(f"reference/{name}"))).states == classes

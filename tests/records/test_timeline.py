@@ -17,31 +17,22 @@ def bars(svg):
     ]
 
 
+def op(kind: str, start_ms: float, lasts_ms: float, **fields: object) -> dict[str, object]:
+    times = {"start_us": round(1000 * start_ms), "duration_us": round(1000 * lasts_ms)}
+    return {"op": kind, **times, **fields}
+
+
 OPERATIONS = [
-    {"op": "home", "arm": "lid", "start_us": 0, "duration_us": 300_000},
-    {"op": "look", "start_us": 300_000, "duration_us": 50_000},
-    {"op": "move", "arm": "lid", "to": "open", "start_us": 400_000, "duration_us": 100_000},
-    {"op": "move", "arm": "lid", "to": "close", "start_us": 500_000, "duration_us": 100_000},
-    {
-        "op": "turn",
-        "site": "D",
-        "table": "holder",
-        "quarter_turns": -1,
-        "start_us": 600_000,
-        "duration_us": 400_000,
-    },
-    {
-        "op": "rotate",
-        "axis": "y",
-        "grippers": ["R", "L"],
-        "quarter_turns": 2,
-        "start_us": 1_000_000,
-        "duration_us": 500_000,
-    },
-    {"op": "release", "gripper": "R", "start_us": 1_500_000, "duration_us": 120_500},
-    {"op": "grip", "gripper": "R", "start_us": 1_700_000, "duration_us": 100_000},
-    {"op": "turn", "site": "U", "layers": 2, "start_us": 2_000_000, "duration_us": 400_000},
-    {"op": "turn", "site": "D", "start_us": 2_000_000, "duration_us": 250_000},
+    op("home", 0, 300, arm="lid"),
+    op("look", 300, 50),
+    op("move", 400, 100, arm="lid", to="open"),
+    op("move", 500, 100, arm="lid", to="close"),
+    op("turn", 600, 400, site="D", table="holder", quarter_turns=-1),
+    op("rotate", 1000, 500, axis="y", grippers=["R", "L"], quarter_turns=2),
+    op("release", 1500, 120.5, gripper="R"),
+    op("grip", 1700, 100, gripper="R"),
+    op("turn", 2000, 400, site="U", layers=2),
+    op("turn", 2000, 250, site="D"),
 ]
 
 
