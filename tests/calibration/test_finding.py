@@ -7,52 +7,18 @@ from statistics import quantiles
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from robot.calibration.auto.calibration import AutomaticCalibration
-from robot.calibration.auto.fitting import SweepPoint, fit_line
 from robot.calibration.auto.layered_flipper import FlatPlace, fit_heights
 from robot.calibration.auto.proof import PROVING
-from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
-from robot.settings.actuators import Servo
-from robot.twin.cube import CubeBody, scrambled
+from robot.twin.cube import scrambled
 from robot.twin.misadjustment import SPEED, Misadjustment, parse_misadjustment
 from robot.twin.studio import OddScene
-from solver.cube.cube import Cube
-from tests.calibration.found import LEAST_WIDER, MOST_WIDER, SEARCH_S, Outcome, calibrated
+from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome, calibrated
 from tests.rig.profiles import changed
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
-
-
-@given(
-    slope=st.floats(0.05, 0.5) | st.floats(-0.5, -0.05),
-    zero=st.floats(1300, 1700),
-    slack=st.floats(0, 20),
-    noise=st.floats(0, 0.05),
-    seed=st.integers(0, 99),
-)
-def test_a_line_with_slack_is_found_from_both_directions(slope, zero, slack, noise, seed):
-    random = np.random.default_rng(seed)
-    points = [
-        SweepPoint(
-            pulse,
-            slope * (pulse - zero - side * slack / 2) + noise * random.standard_normal(),
-            side > 0,
-        )
-        for side in (1, -1)
-        for pulse in range(1100, 1900, 40)
-    ]
-    line = fit_line(points)
-    assert line is not None
-    off_us = 4 * noise / abs(slope) + 1e-6
-    assert line.degrees_per_us == pytest.approx(slope, abs=4 * noise / 400 + 1e-9)
-    assert line.pulse(0.0) == pytest.approx(zero, abs=off_us)
-    assert line.slack_us == pytest.approx(slack, abs=2 * off_us)
-    assert line.pulse(30.0, True) - line.pulse(30.0, False) == pytest.approx(line.slack_us)
-    assert line.with_zero_at(10.0).pulse(0.0) == pytest.approx(line.pulse(10.0))
 
 
 def test_raised_faces_tell_where_the_cube_was_reached_and_where_a_level_one_is():
@@ -80,26 +46,6 @@ def test_a_robot_that_was_not_built_as_drawn_calibrates_itself():
     before, after = (outcome.document[key] for key in ("planned_before_s", "planned_s"))
     assert after != before
     assert 0.6 < after / before < 1.6
-
-
-def test_a_proof_of_a_solved_cube_scrambles_it_and_is_planned_by_what_is_kept_too():
-    profile = changed("cubotino", {"policy.search_s": SEARCH_S})
-    with SimulatedRun(profile, CubeBody(Cube.solved().facelets())) as run:
-        session = SimulatedCalibration(run)
-        servos = run.profile.actuators_of(Servo)
-        longer = {
-            f"actuators.{name}.travel": [
-                row.model_dump(mode="json") | {"ms": 2 * row.ms} for row in servo.travel
-            ]
-            for name, servo in servos.items()
-        }
-        with session.maintenance():
-            session.try_out({**confirmable(run.profile), **longer})
-            proof = session.perform(PROVING)
-        assert run.robot.violations == []
-    assert proof.solved and proof.facelets != Cube.solved().facelets()
-    assert proof.planned_us > proof.planned_before_us, "what is tried out is slower"
-    assert proof.executed_us == pytest.approx(proof.planned_us, rel=0.01)
 
 
 def test_without_a_cube_in_view_nothing_moves():

@@ -5,7 +5,6 @@ The daemon, its link and the firmware are real; what goes over the line is watch
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,7 +15,6 @@ import pytest
 from robot.api.client import ControlClient, RequestError
 from robot.api.endpoints import Endpoint
 from robot.calibration.store import CalibrationStore
-from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.routes import ROUTES
@@ -24,15 +22,10 @@ from robot.link.protocol import Go, Home
 from robot.link.wire import CobsReader
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange, confirmable
-from robot.panel.button import Press
-from robot.panel.gpio import RpiGpio
-from robot.panel.panel import Panel, PanelPins
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
-from tests.rig.fake_robot import LIMIT_S
-from tests.rig.gpio import FakeModule
 from tests.rig.simulated_run import SimulatedRun, SimulatedRunMotion
 
 MOTION = {Home.TYPE: "home", Go.TYPE: "go"}
@@ -83,7 +76,7 @@ def maintenance_of(short_folder: Path, fake: Uncalibrated) -> Callable[..., Main
         return fake.machine()
 
     def make(controller: JobController, _: object) -> Maintenance:
-        fake.controller, fake.loop = controller, asyncio.get_running_loop()
+        fake.controller = controller
         store = CalibrationStore(short_folder / "state")
         return Maintenance(controller, fake.profile, store, fake.simulated.contact, again)
 
@@ -182,21 +175,6 @@ def test_nothing_that_can_be_asked_of_the_daemon_moves_it(daemon):
     needed -= {"/stop", "/acknowledge"}
     needed -= {path for path in needed if path.startswith("/calibration/")}
     assert refused >= needed - (set() if servos else needless)
-
-
-def test_a_press_is_refused_and_moves_nothing(daemon, monkeypatch):
-    sounds: list[str] = []
-    monkeypatch.setattr(Panel, "sound", lambda _, sound: sounds.append(sound))
-
-    async def press_and_wait(press: Press) -> None:
-        await FrontPanel(daemon.controller, RpiGpio(FakeModule()), PanelPins()).pressed(press)
-        await daemon.controller.finished()
-
-    for press in (Press.SHORT, Press.LONG):
-        asyncio.run_coroutine_threadsafe(press_and_wait(press), daemon.loop).result(LIMIT_S)
-    assert (daemon.moved, sounds) == ([], ["fault", "fault"])
-    fault = ControlClient().status()["fault"]
-    assert fault is not None and fault["code"] == "not-confirmed"
 
 
 def test_the_first_contact_is_gentle(daemon, ask):

@@ -12,9 +12,7 @@ import pytest
 from robot.api.endpoints import RobotState
 from robot.api.models import StartRequest
 from robot.cli.status import tell_status
-from robot.daemon.job_control import JobController
 from robot.records.run_record import LinkRecord
-from robot.records.runs import RunStore, utc_now
 from robot.records.storage import StorageError
 from robot.text.faults import Conflict, RobotError, ScanError
 from solver.errors import InvalidRequest
@@ -28,23 +26,6 @@ GONE = RobotError("board-absent", "the panel is gone", "Plug it in")
 
 def jam(recoverable: bool = True) -> RobotError:
     return RobotError("overload", "the table is jammed", "Free it", recoverable=recoverable)
-
-
-async def test_a_solve_goes_through_all_states(controller):
-    with controller.events.listening() as events:
-        record = await run_job(controller)
-        controller.events.close()
-        seen = [event async for event in events]
-    states = [event.state for event in seen if event.event == "state"]
-    assert states == ["homing", "scanning", "solving", "turning", "checking", "idle"]
-    progress = [(one.state, one.progress) for one in seen if one.event == "progress"]
-    assert progress == [("turning", 0.5)]
-    assert (seen[-1].event, seen[-1].outcome, record.outcome) == ("finished", "solved", "solved")
-    assert (record.moves, record.planned_us, record.executed_us) == ("R U", 1000, 1000)
-    assert set(record.timings_s) >= {"home", "scan", "read", "search", "turn", "check"}
-    assert len(record.photos) == 13
-    assert (controller.store.directory_of(record.id) / "reading.png").read_bytes() == b"png"
-    assert controller.status().homed
 
 
 async def test_only_one_job_at_a_time(controller, fake, eventually):
@@ -310,18 +291,6 @@ async def test_shutting_down_says_whether_a_job_ended_and_closing_gives_everythi
     await controller.close()
     assert controller.preparation.state is None
     assert (fake.motion.done[-1], closed) == ("close", ["scanner"])
-    await controller.close()
-
-
-async def test_after_a_crash_records_are_closed_and_positions_doubted(fake, tmp_path, caplog):
-    store = RunStore(tmp_path / "runs")
-    run = store.begin("solve", "fake", utc_now())
-    controller = JobController(fake.machine(), store, version="1")
-    await controller.open()
-    assert fake.motion.has_lost_positions
-    assert f"run {run.record.id} was interrupted; its record is closed" in caplog.text
-    last = controller.status().last_run
-    assert last is not None and last.id == run.record.id
     await controller.close()
 
 

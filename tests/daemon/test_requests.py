@@ -13,7 +13,6 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from robot.api.endpoints import RobotState
 from robot.calibration.values import BadCalibration
 from robot.daemon import server
 from robot.daemon.routes import ROUTES, document
@@ -100,22 +99,6 @@ async def test_who_asked_may_leave_before_it_is_done(path, controller, monkeypat
     monkeypatch.undo()
 
 
-async def test_maintenance_lasts_as_long_as_its_answer_is_read(client, controller):
-    async with client.post("/maintenance") as lease:
-        assert lease.content_type == "application/jsonl"
-        assert await lease.content.readline() == b"{}\n"
-        assert controller.state is RobotState.MAINTENANCE
-        async with client.post("/maintenance") as second:
-            assert second.status == 409
-            assert (await second.json())["reason_code"] == "calibrated-terminal"
-        assert controller.is_calibrated
-        lease.close()
-    async with asyncio.timeout(60):
-        while controller.is_calibrated:
-            await asyncio.sleep(0.001)
-    assert controller.state is RobotState.IDLE
-
-
 async def test_events_are_streamed_as_lines_until_the_board_is_closed(client, controller):
     async with client.get("/events") as response:
         assert response.content_type == "application/jsonl"
@@ -143,26 +126,6 @@ async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_th
                     pass
     finally:
         os.umask(before)
-
-
-@pytest.mark.quick
-async def test_the_state_is_asked_and_jobs_are_started_listed_and_stopped(client, controller):
-    code, status = await call(client, "GET", "/status")
-    assert code == 200
-    assert (status["state"], status["robot"], status["process"]) == ("idle", "fake", os.getpid())
-    assert await call(client, "POST", "/start", json={}) == (200, {"run": "000001"})
-    await controller.finished()
-    _, listed = await call(client, "GET", "/runs?count=5")
-    assert [run["outcome"] for run in listed["runs"]] == ["solved"]
-    code, record = await call(client, "GET", "/runs/1")
-    assert (code, record["moves"]) == (200, "R U")
-    for name, media in (("scanning-1-U.jpg", "image/jpeg"), ("run.json", "application/json")):
-        async with client.get(f"/runs/1/files/{name}") as response:
-            assert (response.status, response.content_type) == (200, media)
-            assert await response.read() == controller.store.file("1", name)[1]
-    assert await call(client, "POST", "/stop", json={}) == (200, {"stopped": False})
-    assert (await call(client, "POST", "/home"))[0] == 200
-    await controller.finished()
 
 
 @pytest.mark.parametrize(

@@ -295,22 +295,3 @@ async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
     assert "close" not in fake.motion.done
     await controller.acknowledge()
     assert fake.motion.done[-2:] == ["close", "open"]
-
-
-@pytest.mark.parametrize("profile_name", ["mindcuber"])
-@pytest.mark.parametrize("how", ["stop", None])
-async def test_motors_that_count_their_steps_turn_back_unless_they_were_stopped(
-    trial, maintenance, controller, panel, fake, how
-):
-    cancelled: list[bool] = []
-    fake.motion.bring_back = lambda _: cancelled.append(fake.motion.is_cancelled) or ()
-    if how is None:
-        fake.motion.hold.set()
-        await trial
-    else:
-        await STOPS[how](controller, maintenance, panel)
-        with pytest.raises(RobotError):
-            await trial
-    await maintenance.try_out({"actuators.table.invert_direction": True})
-    await maintenance.leave()
-    assert cancelled == [how is not None]

@@ -6,27 +6,21 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import signal
-import subprocess
 import termios
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import serial
 
-from robot.link import Link, LinkThread, SerialTransport
-from robot.link.protocol import BoardState
-from robot.text.faults import LinkError, RobotError
+from robot.link import SerialTransport
+from robot.text.faults import LinkError
 from solver.errors import root_sentence
-from tests.rig.boards import SETUPS, board_process, is_fault, to_and_fro
+from tests.rig.boards import is_fault
 
 LIMIT_S = 60.0
 """For what takes a moment, on a computer that is busy with everything else."""
-PATIENT_MS = 2000
-"""Silence borne by the board: this process may have to wait for its processor."""
 
 OPENING = ("__init__", "fileno", "tcsetattr")
 GONE = OSError(errno.EIO, "Input/output error")
@@ -180,38 +174,3 @@ async def test_closing_the_port_resets_no_board(port, tmp_path):
     assert not termios.tcgetattr(port.board)[2] & termios.HUPCL
     with pytest.raises(LinkError, check=is_fault("port-refused")):
         await SerialTransport(str(tmp_path)).open()
-
-
-@pytest.fixture
-def board(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], LinkThread[Link]]]:
-    """A process of the firmware, and a homed link to it on its thread."""
-    with board_process("cubist-firmware-host", tmp_path / "port") as process:
-        path = str(tmp_path / "port")
-        thread = LinkThread(
-            lambda: Link(SerialTransport(path), SETUPS[-1:], silence_hold_ms=PATIENT_MS)
-        )
-        thread.wait(thread.link.open(LIMIT_S))
-        thread.wait(thread.link.configure())
-        thread.wait(thread.link.home())
-        yield process, thread
-        thread.close()
-
-
-@pytest.mark.parametrize("number", [None, signal.SIGKILL, signal.SIGSTOP])
-def test_a_plan_ends_by_name_on_an_emergency_stop_and_when_its_board_dies(board, number):
-    """The stop comes from another thread than the one that waits for the plan's end."""
-    process, thread = board
-    link, wait = thread.link, thread.wait
-    with ThreadPoolExecutor(1) as pool:
-        plan = pool.submit(lambda: wait(link.run(to_and_fro(200))))
-        while wait(link.status()).state != BoardState.RUNNING:
-            assert not plan.done()
-        if number is not None:
-            process.send_signal(number)
-        else:
-            wait(link.emergency_stop())
-            stopped = wait(link.status())
-            assert (stopped.state, stopped.homed) == (BoardState.FAULT, 0)
-        with pytest.raises(RobotError) as caught:
-            plan.result(LIMIT_S)
-    assert caught.value.code == ("link-lost" if number else "emergency-stop")

@@ -83,18 +83,6 @@ def test_a_plan_is_cut_where_its_rest_is_worth_searching(planned):
     assert where_to_cut_us(replace(lasting(10, 3.0, planned), mechanism=crane)) is None
 
 
-def test_the_rule_stops_when_a_second_saves_less_than_a_second():
-    rule = StoppingRule()
-    assert rule.worth_it(10.0)  # nothing found yet
-    rule.better(0.001, 80.0)
-    assert rule.worth_it(0.3) and not rule.worth_it(5.0)
-    rule.better(0.1, 76.0)  # improves faster than usual
-    assert rule.worth_it(1.0)
-    quick = StoppingRule()
-    quick.better(0.001, 0.4)  # a robot done in 400 ms need not be thought about for long
-    assert not quick.worth_it(0.05)
-
-
 def test_the_expected_gain_is_learnt_from_improvements():
     """By experience 1.5 % of the plan each time the search has run e times as long, counted as
     two such times; improvements found at once say only where the search began."""

@@ -3,24 +3,9 @@
 import numpy as np
 import pytest
 
-from robot.mechanism.clearance import clear_place, with_clear_place
-from robot.mechanism.durations import Rotary, near_ends_us, travel_profile
 from robot.planner import build_mechanism, plan_scan, plan_solve, scan
 from robot.planner.retrace import PlanningError
 from robot.settings import load_profile, parse_profile, profile_path
-from robot.settings.board_table import FRAME_US
-from robot.twin.flipper import ZONE_PART
-from robot.twin.misadjustment import (
-    CREEP_DEGREES,
-    GAIN,
-    SLACK_DEGREES,
-    SOFTNESS_DEGREES,
-    SPEED,
-    TOLERANCE_DEGREES,
-    ServoTruth,
-)
-from robot.twin.registry import degree_us, parts_of
-from robot.twin.servo import ServoMotor
 from solver.cube.cube import Cube
 from tests.rig.stickers import replay
 
@@ -87,50 +72,3 @@ def test_jaws_still_move_while_the_cube_is_nearly_square(name, degrees, both_end
     assert key in text
     slower = plan_scan(build_mechanism(parse_profile(text.replace(key, ""))))
     assert plan_scan(mechanism).duration_us < slower.duration_us
-
-
-@pytest.mark.parametrize("speed", [1 - SPEED, 1 + SPEED])
-@pytest.mark.parametrize("name", ["two-arm", "four-arm", "four-arm-skr-pico"])
-def test_jaws_of_the_worst_servo_are_past_the_cube_before_anything_turns(name, speed):
-    """The servo turns less for a pulse, stops early and creeps; soft jaws close further."""
-    profile = load_profile(name)
-    gripper = profile.mechanism.grippers["R"]
-    servo = profile.actuators[gripper.jaw]
-    per_degree = degree_us(profile, parts_of(profile).rotations)
-    closed, opened = servo.positions_us["closed"], servo.positions_us["open"]
-    soft_us = round(SOFTNESS_DEGREES["foam"][1] * per_degree)
-    found = {"positions_us": {"closed": closed - soft_us, "open": opened}}
-    actuators = profile.actuators | {gripper.jaw: servo.model_copy(update=found)}
-    looking = with_clear_place(
-        profile.model_copy(update={"actuators": actuators}),
-        gripper.jaw,
-        "closed",
-        "open",
-        gripper.clear_part,
-    )
-    motion = travel_profile(looking, gripper.jaw, "closed", clear_place("open"), held=False)
-    turning = Rotary(profile, gripper).motion(0, 1, 1, held=False)
-    begun_us, _ = near_ends_us(profile, turning, TOLERANCE_DEGREES)
-    truth = ServoTruth(
-        middle_us=closed,
-        gain=1 - GAIN,
-        slack_us=SLACK_DEGREES[1] * per_degree,
-        speed=speed,
-        creep_us=CREEP_DEGREES * per_degree,
-    )
-    fastest = profile.simulation.actuators[gripper.jaw].max_speed_us_per_s
-    (ramp,) = (one for one in motion.segments if one.pulse_us != motion.start)
-    end = float(motion.duration_us + begun_us)
-    for phase_us in range(0, FRAME_US, 2_000):
-        shaft = truth.shaft(motion.start)
-        jaws = ServoMotor(gripper.jaw, shaft, servo.limits_us, fastest, pytest.fail, truth)
-        now = 0.0
-        for frame in np.arange(phase_us, end, FRAME_US).tolist():
-            jaws.advance(now, frame)
-            now = frame
-            part = min(1.0, frame / ramp.duration_us)
-            pulse_us = motion.start + part * (ramp.pulse_us - motion.start)
-            jaws.pulse_edge(frame - pulse_us, True)
-            jaws.pulse_edge(frame, False)
-        jaws.advance(now, end)
-        assert jaws.position >= opened - ZONE_PART * (opened - closed), phase_us
