@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from robot.calibration.step import Bench, Confirmation, next_of
-from robot.calibration.steps.steppers import Backlash, Direction, Limit, TurnSteps
+from robot.calibration.steps.steppers import Backlash, Limit, TurnSteps
 from robot.calibration.trials.stepper_motor import Stillness
 from robot.calibration.trials.stepper_trials import (
     PLAYING,
@@ -393,25 +393,6 @@ def test_what_a_person_says_counts_where_nothing_sees_it(motor, answers, good, l
     assert f"lost at {lost_at}; set table and the cube square by hand" in limit.text
     with pytest.raises(InvalidRequest, match="try one value at a time"):
         measured(Limit(motor.session, "table", "speed"))
-
-
-@pytest.mark.parametrize(
-    ("went", "answers", "turns", "inverted", "text"),
-    [
-        (None, [True], [False], False, "table: right"),
-        (None, [False, True], [False, True], True, "table: turned round"),
-        (None, [False, False, True], [False, True, False], False, "table: right"),
-        ("right", [], [False], False, "table: right"),
-        ("wrong", [], [False, True], True, "table: turned round"),
-    ],
-)
-def test_a_direction_is_what_somebody_saw(motor, went, answers, turns, inverted, text):
-    found = measured(Direction(motor.session, "table", went), *answers)
-    assert motor.turns == turns
-    assert found.values == {f"{KEY}.invert_direction": inverted}
-    assert (found.text, found.is_found, found.name) == (text, True, "table direction")
-    told = "wrong" if inverted else "right"
-    assert found.document == {"actuator": "table", "went": told, "inverted": inverted}
 
 
 @pytest.mark.parametrize(

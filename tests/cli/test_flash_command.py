@@ -17,9 +17,9 @@ from robot.computer.board_family import FAMILIES, BuiltFirmware
 from robot.computer.families import avr, rp2040
 from robot.computer.families.rp2040 import RP2040
 from robot.computer.serial_ports import SerialPort
-from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.settings import profile_path
+from tests.rig.computers import RATES, running
 
 UNO = SerialPort("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043)
 MEGA = SerialPort("/dev/ttyACM1", "Arduino Mega 2560", 0x2A03, 0x0042)
@@ -109,8 +109,7 @@ def test_a_pico_in_its_bootloader_is_found_by_its_drive(monkeypatch, tmp_path):
     (tmp_path / "mounted").mkdir()
     (tmp_path / "mounted" / "INFO_UF2.TXT").touch()
     mounts.write_text(f"{drive} {tmp_path}/mounted vfat\n")
-    rates = (500_000, 250_000, 100_000)
-    runs = Capabilities(Board.RP2040, FIRMWARE_VERSION, 1, 7, 0, ResetCause(0), 100, 100, *rates)
+    runs = running(Board.RP2040, FIRMWARE_VERSION)
     monkeypatch.setattr(rp2040, "ask", lambda port, baud: runs)
     waiting = replace(RP2040, drive=drive, mounts=mounts, build_packages=())
     monkeypatch.setitem(FAMILIES, "rp2040", waiting)
@@ -181,11 +180,7 @@ def test_the_board_that_cannot_be_flashed_is_named(avrdude):
 
 @pytest.mark.parametrize("version", [FIRMWARE_VERSION, "0.0.9"])
 def test_an_old_firmware_is_answered_with_the_command_that_flashes(version, monkeypatch):
-    def ask(*_: object) -> Capabilities:
-        rates = (9000, 8000, 7000)
-        return Capabilities(Board.ATMEGA328P, version, 1, 7, 0, ResetCause(0), 100, 100, *rates)
-
-    monkeypatch.setattr(command, "ask", ask)
+    monkeypatch.setattr(command, "ask", lambda *_: running(Board.ATMEGA328P, version))
     right = version == FIRMWARE_VERSION
     arguments = ["version", "--port", "tty"]
     shown = CliRunner().invoke(command.firmware, arguments, standalone_mode=False)
@@ -197,6 +192,6 @@ def test_an_old_firmware_is_answered_with_the_command_that_flashes(version, monk
         "version": version,
         "expected": FIRMWARE_VERSION,
         "matches": right,
-        "steps_per_s": [9000, 8000, 7000],
+        "steps_per_s": [*RATES],
         "reset_cause": ResetCause(0).name.lower(),
     }

@@ -143,41 +143,6 @@ def test_too_much_is_bad_usage(surroundings, words):
     assert_answered(words)
 
 
-NUMBERS = st.one_of(
-    st.integers(0, 255),
-    st.integers(),
-    st.floats(),
-    st.sampled_from([10**400, -(10**29), 10**29, True, None, "1", [], {}, "9" * 50]),
-)
-
-
-@st.composite
-def colour_documents(draw: st.DrawFn) -> str:
-    """Colours of a cube, nearly always with something wrong."""
-    count = draw(st.sampled_from([54, 54, 54, 24, 96, 1, 0, 53]))
-    rgb: list[object] = [[30, 60 + n, 200 - n] for n in range(count)]
-    for _ in range(draw(st.integers(0, 2)) if rgb else 0):
-        at = draw(st.integers(0, len(rgb) - 1))
-        rgb[at] = draw(st.one_of(st.lists(NUMBERS, min_size=2, max_size=4), NUMBERS))
-    document: dict[str, object] = {"rgb": draw(st.sampled_from([rgb, rgb, rgb, {}, None, 10**400]))}
-    if draw(st.booleans()):
-        document["size"] = draw(NUMBERS)
-    text = json.dumps(document)
-    if draw(st.booleans()):
-        at = draw(st.integers(0, len(text)))
-        hostile = ["[" * 5_000, "9" * 5_000, "NaN", "\ud800", "\\ud800", "}", '"', "\0"]
-        text = text[:at] + draw(st.sampled_from(hostile)) + text[at:]
-    return text
-
-
-@settings(max_examples=150, suppress_health_check=FIXTURE)
-@given(colour_documents(), st.booleans())
-def test_any_colours_are_answered(surroundings, text, as_json):
-    file = surroundings / "scan.json"
-    file.write_bytes(text.encode("utf-8", "surrogatepass"))
-    assert_answered(["read", "--colours", str(file), *(["--json"] if as_json else [])])
-
-
 @pytest.mark.parametrize(("name", "command"), EVERY.items())
 def test_every_number_has_bounds(name, command):
     for parameter in command.params:

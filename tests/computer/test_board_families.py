@@ -31,9 +31,10 @@ from robot.computer.families.avr import AVR
 from robot.computer.families.rp2040 import RP2040, boot_checksum, uf2_blocks, with_checksum
 from robot.computer.serial_ports import udev_rules
 from robot.link import Capabilities
-from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
+from robot.link.protocol import FIRMWARE_VERSION, Board
 from robot.text.faults import Fault, LinkError
 from solver.errors import InvalidRequest
+from tests.rig.computers import running
 
 SIZE = "   text\t   data\t    bss\t    dec\n  10000\t    200\t    700\t  10900\n"
 NAMES = "00001234 T boot\n0000abcd T play\n00000001 T replay\n"
@@ -127,7 +128,7 @@ def test_an_image_is_copied_to_the_drive_of_a_pico(tmp_path, monkeypatch):
     mounted.mkdir()
     (tmp_path / "mounts").write_text(f"/dev/sdb1 / ext4\n{drive} {tmp_path}/a\\040b vfat\n")
     monkeypatch.setattr(rp2040, "DRIVE_LIMIT_S", 0.0)
-    monkeypatch.setattr(rp2040, "ask", lambda port, baud: pico_running(FIRMWARE_VERSION))
+    monkeypatch.setattr(rp2040, "ask", lambda port, baud: running(Board.RP2040, FIRMWARE_VERSION))
     family = replace(RP2040, drive=drive, mounts=tmp_path / "mounts", disks=tmp_path / "block")
     firmware = BuiltFirmware(firmware_boards()["pico"], tmp_path, image, 1, 2)
     assert family.find_drive() is None
@@ -148,11 +149,6 @@ def test_an_image_is_copied_to_the_drive_of_a_pico(tmp_path, monkeypatch):
         family.flash(firmware, str(drive))
 
 
-def pico_running(version: str) -> Capabilities:
-    rates = (500_000, 250_000, 100_000)
-    return Capabilities(Board.RP2040, version, 1, 7, 0, ResetCause(0), 100, 100, *rates)
-
-
 def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(tmp_path, monkeypatch):
     drive, image, port = tmp_path / "sda1", tmp_path / "cubist.uf2", tmp_path / "ttyACM0"
     image.write_bytes(b"image")
@@ -171,7 +167,7 @@ def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(tmp_path, monkeypatch
         asked.append(port)
         if len(asked) == 1:
             raise LinkError(Fault.PORT_MISSING, detail=port)
-        return pico_running(FIRMWARE_VERSION if len(asked) == 2 else "0.1.0")
+        return running(Board.RP2040, FIRMWARE_VERSION if len(asked) == 2 else "0.1.0")
 
     monkeypatch.setattr(rp2040, "ask", ask)
     monkeypatch.setattr(rp2040, "DRIVE_LIMIT_S", 0.0)

@@ -14,11 +14,11 @@ from robot.computer.checkup import EARLIEST_CLOCK_S
 from robot.computer.computer import CheckResult, Computer
 from robot.computer.families import linux
 from robot.link import Capabilities
-from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
+from robot.link.protocol import FIRMWARE_VERSION, Board
 from robot.panel.gpio import RpiGpio, install_command
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import Fault, LinkError
-from tests.rig.computers import become_a_pi, made_up_computer, put
+from tests.rig.computers import become_a_pi, made_up_computer, put, running
 from tests.rig.gpio import FakeModule, LgpioError
 from tests.rig.profiles import changed
 from vision.cameras.registry import CameraFinding
@@ -185,8 +185,7 @@ def test_the_board_s_firmware(version, verdict, text, remedy):
     def ask(port: str, _: int) -> Capabilities:
         if version is None:
             raise LinkError(Fault.NO_ANSWER, detail=port)
-        rates = (9000, 8000, 7000)
-        return Capabilities(Board.ATMEGA328P, version, 1, 7, 0, ResetCause(0), 100, 100, *rates)
+        return running(Board.ATMEGA328P, version)
 
     found = checkup.firmware("tty", 250_000, ask)
     assert found.verdict == verdict

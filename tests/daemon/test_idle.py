@@ -18,7 +18,7 @@ from robot.text.faults import LinkError
 from robot.twin.cube import scrambled
 from solver.errors import InvalidRequest
 from tests.rig.fake_robot import FakeMachine
-from tests.rig.profiles import changed, findings
+from tests.rig.profiles import changed
 from tests.rig.simulated_run import IdleTime, SimulatedRun, Verdict
 
 SIX = ["up", "right", "front", "down", "left", "back"]
@@ -106,22 +106,6 @@ def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start():
 
     with SimulatedRun(profile, scrambled(3, 1)) as run:
         assert run.calibrate(rest) == ()
-
-
-@pytest.mark.parametrize(
-    ("robot", "changes", "said"),
-    [
-        ("two-arm", {"release": ["right-jaw"]}, "may drop the cube"),
-        ("crane", {"release": ["elevator"]}, "may drop the cube"),
-        ("two-arm", {"release": ["wing"]}, "no such actuator"),
-        ("soltvvo", {"release": ["left"]}, "no enable pin"),
-        ("six-motor", {"release": ["up"]}, "share an enable pin"),
-    ],
-)
-def test_what_may_not_rest_is_refused(robot, changes, said):
-    found = findings(robot, {"policy.idle": changes})
-    assert {key for key, _ in found} == {"policy.idle.release.0"}
-    assert any(said in text for _, text in found)
 
 
 def controller_of(machine: Machine, idling: IdleTime, folder: Path) -> JobController:

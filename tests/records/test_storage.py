@@ -1,4 +1,4 @@
-"""Files and profiles are replaced whole or not at all; nothing bad is in force, nothing is lost.
+"""Files are replaced whole or not at all; nothing bad is in force, nothing is lost.
 
 Paths that a person names may also be pipes, devices and ``-``: these are written into.
 """
@@ -10,13 +10,11 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from robot.cli.main import run
-from robot.records.profile_versions import ORIGINAL, ProfileVersions
 from robot.records.storage import (
     StorageError,
     read_regular,
@@ -25,7 +23,6 @@ from robot.records.storage import (
     write_atomically,
     write_given,
 )
-from robot.settings import BadProfile, profile_file
 
 OLD, NEW = b"old" * 1000, b"new" * 5000
 PLAN = ["solve", "--scramble", "R", "--robot", "cubotino", "--time-limit", "0.01"]
@@ -153,47 +150,3 @@ def test_a_regular_file_is_read_up_to_the_limit(tmp_path):
         read_regular(tmp_path / "it", LIMIT)
     (tmp_path / "it").write_bytes(bytes(LIMIT))
     assert read_regular(tmp_path / "it", LIMIT) == bytes(LIMIT)
-
-
-NOON = datetime(2026, 5, 3, 12, 0, tzinfo=UTC)
-ORIGINAL_TEXT = profile_file("cubotino").read_text()
-
-
-@pytest.fixture
-def versions(tmp_path: Path) -> ProfileVersions:
-    return ProfileVersions(tmp_path, "cubotino", now=lambda: NOON)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "key"),
-    [
-        ("name: cubotino", "name: another", "name"),
-        ("name: cubotino", "name: cubotino\nnmae: x", "nmae"),
-        ("mechanism:", "mechanism: [", ""),
-    ],
-)
-def test_a_bad_profile_is_refused_with_its_place(versions, old, new, key):
-    assert old in ORIGINAL_TEXT
-    with pytest.raises(BadProfile) as refused:
-        versions.keep(ORIGINAL_TEXT.replace(old, new, 1))
-    (complaint,) = refused.value.complaints
-    assert complaint.key == key and complaint.line > 0
-    assert versions.latest.number == ORIGINAL
-
-
-CHANGED = ORIGINAL_TEXT + "\n# The lid was replaced.\n"
-
-
-def test_what_an_owner_keeps_counts_and_can_be_taken_back(versions):
-    assert versions.latest.number == ORIGINAL
-    kept = versions.keep(CHANGED)
-    assert (kept.number, kept.at) == (1, NOON)
-    assert versions.text(1) == CHANGED, "comments stay"
-    assert versions.load() == versions.load_original()
-    assert versions.restore(ORIGINAL).number == 2
-    assert versions.text(versions.latest.number) == ORIGINAL_TEXT
-    assert versions.restore(1).number == 3
-    assert [one.number for one in versions.list()] == [0, 1, 2, 3]
-    assert versions.text(3) == CHANGED
-    with pytest.raises(StorageError):
-        versions.text(9)

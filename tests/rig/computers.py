@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from robot.computer.computer import Computer
+from robot.link import Capabilities
+from robot.link.protocol import Board, ResetCause
 from robot.panel.gpio import RpiGpio
 from tests.rig.gpio import FakeModule
 from vision.cameras.registry import CameraFinding
 
+RATES = (9000, 8000, 7000)
+"""Steps/s of one, two and six motors."""
 MODEL = b"Raspberry Pi Zero 2 W Rev 1.0\0"
 
 
@@ -72,3 +76,8 @@ def make_package(folder: Path, version: str = "1.0+deb13", architecture: str = "
     command = ["dpkg-deb", "--root-owner-group", "--build", *places]
     subprocess.run(command, check=True, capture_output=True)
     return package
+
+
+def running(board: Board, version: str) -> Capabilities:
+    """Return what a board with this firmware answers."""
+    return Capabilities(board, version, 1, 7, 0, ResetCause(0), 100, 100, *RATES)

@@ -16,6 +16,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import for_cube
 from robot.simulate.boards import nothing
 from robot.twin.cube import scrambled
+from tests.rig.profiles import changed
 from tests.rig.simulated_run import FaultAction, SimulatedRun, TimedFault, Verdict
 from tests.rig.simulated_time import DAMAGES, silence
 
@@ -42,20 +43,20 @@ BETWEEN_S = 0.01
 
 def with_sensors() -> RobotProfile:
     """The six-motor robot with an index sensor on every axis, for homing and after turns."""
-    document = load_profile("six-motor").model_dump(mode="json", exclude_unset=True)
+    homing = {
+        "direction": 1,
+        "speed_steps_per_s": 400,
+        "slow_speed_steps_per_s": 100,
+        "backoff_steps": 20,
+        "max_travel_steps": 300,
+        "offset_steps": 10,
+    }
+    changes: dict[str, Any] = {}
     for name, pin in SENSORS.items():
-        motor = document["actuators"][name]
-        motor["pins"]["endstop"] = pin
-        motor["homing"] = {
-            "direction": 1,
-            "speed_steps_per_s": 400,
-            "slow_speed_steps_per_s": 100,
-            "backoff_steps": 20,
-            "max_travel_steps": 300,
-            "offset_steps": 10,
-        }
-        motor["turn_check"] = {"every_steps": QUARTER}
-    return RobotProfile.model_validate(document)
+        changes[f"actuators.{name}.pins.endstop"] = pin
+        changes[f"actuators.{name}.homing"] = homing
+        changes[f"actuators.{name}.turn_check"] = {"every_steps": QUARTER}
+    return changed("six-motor", changes)
 
 
 def without_sensors() -> RobotProfile:
@@ -88,13 +89,12 @@ def with_a_pi() -> RobotProfile:
 
 def with_play() -> RobotProfile:
     """The six-motor robot with worn couplings, and a profile that knows."""
-    document = load_profile("six-motor").model_dump(mode="json", exclude_unset=True)
-    for motor in document["actuators"].values():
-        motor |= {"backlash_steps": PLAY, "overshoot_steps": 6}
-    document["simulation"] = {
-        "actuators": {name: {"play_steps": PLAY} for name in document["actuators"]}
-    }
-    return RobotProfile.model_validate(document)
+    changes: dict[str, Any] = {}
+    for name in SENSORS:
+        changes[f"actuators.{name}.backlash_steps"] = PLAY
+        changes[f"actuators.{name}.overshoot_steps"] = 6
+        changes[f"simulation.actuators.{name}.play_steps"] = PLAY
+    return changed("six-motor", changes)
 
 
 def small_crane() -> RobotProfile:

@@ -154,6 +154,16 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (ARMS, {f"{RIGHT}.pins.enable": 24}, "actuators.left.pins.step", "24 is already the enable"),
     (ARMS, jaw(positions_steps={"closed": 0, "open": 3}), JAW, "only 3 steps from closed; 4"),
     (ARMS, jaw(positions_steps={"closed": 8, "open": 0}, backlash_steps=8), JAW, "closed; 9"),
+    *(
+        (robot, {"policy.idle": {"release": [name]}}, "policy.idle.release.0", text)
+        for robot, name, text in (
+            ("two-arm", "right-jaw", "may drop the cube"),
+            ("crane", "elevator", "may drop the cube"),
+            ("two-arm", "wing", "no such actuator"),
+            ("soltvvo", "left", "no enable pin"),
+            ("six-motor", "up", "share an enable pin"),
+        )
+    ),
 ]
 
 
