@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
+import runpy
 import shlex
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -62,12 +62,8 @@ def attribute_of(owner: object, name: str) -> object | None:
 
 
 @pytest.fixture(scope="module")
-def draw_rooms() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw_rooms", ROOT / "docs/draw_rooms.py")
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def draw_rooms() -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(ROOT / "docs/draw_rooms.py")))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

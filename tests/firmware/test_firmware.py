@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import runpy
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -158,32 +158,28 @@ FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
 
 
 @pytest.fixture(scope="module")
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "generate_protocol", FIRMWARE / "tools" / "generate_protocol.py"
-    )
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def generate() -> Any:
+    """The generator: the files that a definition gives."""
+    tool = runpy.run_path(str(FIRMWARE / "tools/generate_protocol.py"))
+    return tool["generated"]
 
 
-def test_files_are_up_to_date(generator):
-    generated = generator.generated()
+def test_files_are_up_to_date(generate):
+    generated = generate()
     assert {path.name for path in generated} >= {"protocol.h", "protocol.py", "fault_table.json"}
     for path, text in generated.items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: run generate_protocol.py"
 
 
-def test_a_change_of_the_definition_changes_them(generator, tmp_path):
+def test_a_change_of_the_definition_changes_them(generate, tmp_path):
     changed = tmp_path / "protocol.toml"
     text = (FIRMWARE / "protocol.toml").read_text(encoding="utf-8")
     changed.write_text(text.replace("MAX_PAYLOAD = [48", "MAX_PAYLOAD = [40"), encoding="utf-8")
-    assert generator.generated(changed) != generator.generated()
+    assert generate(changed) != generate()
 
 
-def test_both_sides_stop_at_the_same_bytes(generator):
-    header = next(text for path, text in generator.generated().items() if path.suffix == ".h")
+def test_both_sides_stop_at_the_same_bytes(generate):
+    header = next(text for path, text in generate().items() if path.suffix == ".h")
     shown = ", ".join(f"{byte:#04x}" for byte in EMERGENCY_STOP.strip(b"\0"))
     assert f"PROTOCOL_STOP_PATTERN {{{shown}}}" in header
 

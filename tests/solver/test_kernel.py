@@ -7,11 +7,10 @@ module of `solver/`, a row of `ALGORITHMS` and a row of docs/solver.md. Missing 
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
+import runpy
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -30,19 +29,10 @@ ROOT = Path(__file__).parents[2]
 KERNEL = ROOT / "solver/native"
 
 
-def load_script(path: Path) -> ModuleType:
-    """Return a program of the checkout that is in no package."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_folders_form_no_circle_and_each_has_python_names():
-    check = load_script(ROOT / ".ci/check_folders.py")
-    assert check.circle_in(KERNEL) == ""
-    bound = {included for folder, included, _ in check.includes(KERNEL) if folder == "bind"}
+    check = runpy.run_path(str(ROOT / ".ci/check_folders.py"))
+    assert check["circle_in"](KERNEL) == ""
+    bound = {included for folder, included, _ in check["includes"](KERNEL) if folder == "bind"}
     folders = {file.parent.name for file in KERNEL.glob("*/*.cpp")} - {"bind"}
     assert folders <= bound, "write a bind_<subject>.cpp"
     for file in KERNEL.glob("bind/bind_*.cpp"):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import runpy
 import threading
 import time
 from collections.abc import Iterable
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from solver.search import solve_many
 from solver.solution import CancelFlag, Request, Solution
 from tests.rig.stickers import solved_stickers
 from tests.rig.timed_turns import six_motors
-from tests.solver.test_kernel import ROOT, load_script
+from tests.solver.test_kernel import ROOT
 
 THREADS = 3
 
@@ -126,12 +127,12 @@ def test_reductions_are_different_and_the_shortest_come_first(size, rng):
 
 
 @pytest.fixture(scope="module")
-def essay() -> ModuleType:
-    return load_script(ROOT / "docs/draw_reduction.py")
+def essay() -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(ROOT / "docs/draw_reduction.py")))
 
 
 @pytest.fixture(scope="module")
-def after(essay: ModuleType) -> dict[str, StickerCube]:
+def after(essay: SimpleNamespace) -> dict[str, StickerCube]:
     return dict(essay.cubes())
 
 
