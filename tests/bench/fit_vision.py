@@ -59,13 +59,8 @@ from vision.measure.sticker_colours import FACES, StickerColours
 
 SHARES = ("_WIDE_SHARE", "_GLARE_SHARE", "_DAZZLE_SHARE", "_STRANGE_SHARE")
 SPREADS = (
-    "_EXPOSURE_SD",
-    "_TINT_SD",
-    "_GRADIENT_SD",
-    "_FALLOFF_SD",
-    "_STICKER_SD",
-    "_DARK_SD",
-    "_SHADE_SD",
+    *("_EXPOSURE_SD", "_TINT_SD", "_GRADIENT_SD", "_FALLOFF_SD"),
+    *("_STICKER_SD", "_DARK_SD", "_SHADE_SD"),
 )
 FITTED = (*SPREADS, *SHARES, "_WIDER", "_GLARE", "_DAZZLE")
 MARGIN = ("_ODDS_OFFSET", "_ODDS_SLOPE")
@@ -148,14 +143,8 @@ def fit_constant(name: str, known: Known) -> dict[str, object]:
     row = {"constant": f"vision.decide.colour_model.{name}", "old": old}
     gain = {"log_likelihood_gain": round(float(costs[STEPS // 2] - costs[lowest]), 2)}
     if lowest in (0, STEPS - 1):
-        return (
-            row
-            | gain
-            | {
-                "new": None,
-                "why": f"the likelihood has no maximum within {REACH:.0f} times the value",
-            }
-        )
+        why = f"the likelihood has no maximum within {REACH:.0f} times the value"
+        return row | gain | {"new": None, "why": why}
     # The vertex of the parabola through the lowest value and its neighbours.
     low, mid, high = costs[lowest - 1 : lowest + 2]
     shift = 0.5 * (low - high) / (low - 2 * mid + high)

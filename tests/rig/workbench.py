@@ -52,14 +52,8 @@ class Bench:
         link = self.folder / "link"
         link.unlink(missing_ok=True)
         command = simulations()["host"].command(self.profile, self.folder)
-        command += [
-            "--pty-link",
-            str(link),
-            "--speed",
-            f"{self.speed:g}",
-            "--pins",
-            str(self.server.pins["first"].path),
-        ]
+        command += ["--pty-link", str(link), "--speed", f"{self.speed:g}"]
+        command += ["--pins", str(self.server.pins["first"].path)]
         async with running("firmware", command, self.folder) as child:
             async with asyncio.timeout(LIMIT_S):
                 while not link.exists():

@@ -113,13 +113,8 @@ def finish_with_a_wing_of_opposite_colours(size: int) -> object:
 def reduce_by_empty_tables(size: int, shown: np.ndarray) -> object:
     four = _native.FourReducer(table(_native.four_size()))
     five = _native.FiveReducer(table(_native.five_size()))
-    limits: dict[str, Any] = {
-        "time_limit": 1.0,
-        "threads": 1,
-        "candidates": 1,
-        "count": 1,
-        "cancel": None,
-    }
+    limits: Any = {"time_limit": 1.0, "cancel": None}
+    limits |= dict.fromkeys(("threads", "candidates", "count"), 1)
     match size:
         case 4 | 5:
             return (four if size == 4 else five).reductions(shown, times=None, **limits)

@@ -30,14 +30,8 @@ from tests.rig.scenes import outcome_of
 from vision.frame import Image
 
 ROBOTS = (
-    "cubotino",
-    "mindcuber",
-    "two-arm",
-    "two-arm-2x2x2",
-    "four-arm",
-    "six-motor",
-    "cubotone",
-    "crane",
+    *("cubotino", "mindcuber", "two-arm", "two-arm-2x2x2"),
+    *("four-arm", "six-motor", "cubotone", "crane"),
 )
 
 

@@ -39,8 +39,8 @@ PLACES = {
     *("cert", "client-cert", "proxy", "timeout", "default-timeout", "retries"),
 }
 """Settings of pip that say where packages come from."""
-
-
+LAST = ("nice", "-n", "19", "setpriv", "--pdeathsig", "KILL")
+"""Last in the queue for the processor, because other tests are about time."""
 _HOOKS = (
     f'chroot "$1" useradd --create-home --shell /bin/bash {NEWCOMER}',
     f"echo '{NEWCOMER} ALL=(ALL) NOPASSWD: ALL' >\"$1/etc/sudoers.d/{NEWCOMER}\"",
@@ -187,19 +187,7 @@ def _run_in(root: Path, release: str, share: Path, scenario: Path, *arguments: s
     nspawn += ["--console=pipe", "--hostname=localhost"]
     with (share / "console").open("wb") as console:
         subprocess.run(
-            # Last in the queue for the processor: other tests are about time.
-            [
-                "nice",
-                "-n",
-                "19",
-                "setpriv",
-                "--pdeathsig",
-                "KILL",
-                *nspawn,
-                *binds,
-                "/host/scenario",
-                *arguments,
-            ],
+            [*LAST, *nspawn, *binds, "/host/scenario", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=console,

@@ -237,17 +237,8 @@ def _command(folder: Path, root: str) -> list[str]:
         for port, name in ((ORDERS, "orders"), (PICTURES, "pictures"))
     )
     return [
-        *(
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "qemu-system-x86_64",
-            *EMULATED_PC,
-            "-m",
-            "1024",
-            "-nodefaults",
-            "-nographic",
-        ),
+        *("setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", *EMULATED_PC),
+        *("-m", "1024", "-nodefaults", "-nographic"),
         *("-no-reboot", "-serial", f"file:{folder / 'console'}"),
         *("-kernel", str(folder / "vmlinuz"), "-initrd", str(folder / "initrd")),
         *("-append", f"{KERNEL} root=/dev/vda {root}"),
