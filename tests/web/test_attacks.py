@@ -35,12 +35,13 @@ ELSEWHERE = "http://elsewhere.example"
 class Attack:
     """A request of somebody else's: its path and headers; a WebSocket if it has no ``method``.
 
-    ``without``: headers of the page itself that it cannot send.
+    ``guard``: the function that stops it. ``without``: headers of the page that it cannot send.
     """
 
     method: str
     path: str
     headers: dict[str, str]
+    guard: str
     without: tuple[str, ...] = ()
 
     async def succeeds(self, page: PageVisitor) -> bool:
@@ -55,49 +56,36 @@ class Attack:
             return False
 
 
+EVIL = {"Host": "evil.example:{port}", "Origin": "http://evil.example:{port}"}
+FORM, NEIGHBOUR = {"Content-Type": "text/plain"}, {"Origin": "http://127.0.0.1:9"}
+START = ("POST", "/api/start")
 ATTACKS = {
-    "a stranger's name made to mean this machine": (
-        Attack(
-            *("POST", "/api/start"),
-            {"Host": "evil.example:{port}", "Origin": "http://evil.example:{port}"},
-        ),
-        (app, "check_host"),
+    "a stranger's name made to mean this machine": Attack(*START, EVIL, "check_host"),
+    # The browser sends the cookie to it.
+    "another port of this machine": Attack(*START, NEIGHBOUR, "check_origin"),
+    "a WebSocket of another page": Attack("", "/ws", {"Origin": ELSEWHERE}, "check_origin"),
+    "a guide of another page": Attack("", "/ws/guide", {"Origin": ELSEWHERE}, "check_origin"),
+    "a form, which has no header of its own": Attack(
+        *START, FORM, "check_own_header", without=("X-Cubist",)
     ),
-    "another port of this machine, to which the browser sends the cookie": (
-        Attack("POST", "/api/start", {"Origin": "http://127.0.0.1:9"}),
-        (app, "check_origin"),
+    "a record loaded by another page": Attack(
+        "GET", "/api/runs", {"Sec-Fetch-Site": "same-site"}, "check_fetch_site"
     ),
-    "a WebSocket of another page": (
-        Attack("", "/ws", {"Origin": ELSEWHERE}),
-        (app, "check_origin"),
-    ),
-    "a guide of another page": (
-        Attack("", "/ws/guide", {"Origin": ELSEWHERE}),
-        (app, "check_origin"),
-    ),
-    "a form, which has no header of its own": (
-        Attack("POST", "/api/start", {"Content-Type": "text/plain"}, without=("X-Cubist",)),
-        (app, "check_own_header"),
-    ),
-    "a record loaded by another page": (
-        Attack("GET", "/api/runs", {"Sec-Fetch-Site": "same-site"}),
-        (app, "check_fetch_site"),
-    ),
-    "somebody who knows the address and not the token": (
-        Attack("POST", "/api/start", {"Cookie": "cubist-{port}=guessed"}),
-        (Sessions, "is_open"),
+    "somebody who knows the address and not the token": Attack(
+        *START, {"Cookie": "cubist-{port}=guessed"}, "is_open"
     ),
 }
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 async def test_an_attack_fails_and_would_not_without_its_guard(page, name, monkeypatch):
-    attack, guard = ATTACKS[name]
-    if guard[0] is app:
+    attack = ATTACKS[name]
+    is_stranger = attack.guard == "is_open"
+    if not is_stranger:
         assert await page.log_in() == 200
     assert await attack.succeeds(page) is False
     assert page.daemon.posts() == [], "nothing reached the robot"
-    monkeypatch.setattr(*guard, lambda *_: True)
+    monkeypatch.setattr(Sessions if is_stranger else app, attack.guard, lambda *_: True)
     monkeypatch.setattr(Sessions, "is_owner", lambda *_: True)  # of no session it is false, too
     assert await attack.succeeds(page) is True, "the guard is what stops it"
 
