@@ -83,6 +83,12 @@ class Bench:
                 raise AssertionError(said) from fault
             yield child, view
 
+    @contextlib.asynccontextmanager
+    async def working(self) -> AsyncIterator[DaemonFollower]:
+        """Firmware and a daemon that answers."""
+        async with self.firmware(), self.daemon() as (_, view):
+            yield view
+
     def view(self) -> DaemonFollower:
         return DaemonFollower(self.folder / "control.sock")
 

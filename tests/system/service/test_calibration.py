@@ -48,11 +48,7 @@ def read_versions(bench: Bench) -> dict[str, bytes]:
 async def test_calibration_that_is_broken_off_changes_nothing_and_can_be_begun_again(
     make_bench, findings
 ):
-    async with (
-        make_bench(speed=5, misadjusted=Misadjustment(7)) as bench,
-        bench.firmware(),
-        bench.daemon(),
-    ):
+    async with make_bench(speed=5, misadjusted=Misadjustment(7)) as bench, bench.working():
         await bench.confirm()
         before = read_versions(bench)
         values = await asyncio.to_thread(bench.client().call, CALIBRATION)
@@ -83,13 +79,13 @@ async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(make_
 
             await asyncio.to_thread(turn_and_end)
         assert bench.robot.place("right") is None
-        async with bench.firmware(), bench.daemon() as (_, view):
+        async with bench.working() as view:
             first = await bench.perform(view)
             assert first.outcome == "fault"
             assert "calibration broke off" in first.faults[-1].cause
             assert "right" in first.faults[-1].remedy
             bench.robot.set_square()
             assert (await bench.perform(view)).outcome == "solved"
-        async with bench.firmware(), bench.daemon() as (_, view):
+        async with bench.working() as view:
             assert (await bench.perform(view)).outcome == "already-solved"
         assert bench.robot.violations == []

@@ -22,11 +22,7 @@ NAMES = {
 
 
 async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench):
-    async with (
-        make_bench(speed=100, wait_for_clear_view_s=0.5) as bench,
-        bench.firmware(),
-        bench.daemon() as (_, view),
-    ):
+    async with make_bench(speed=100, wait_for_clear_view_s=0.5) as bench, bench.working() as view:
         for odd, name in NAMES.items():
             bench.studio.disturbances.odd = odd
             record = await bench.perform(view)
@@ -81,8 +77,7 @@ async def test_a_solved_stickerless_cube_with_a_logo_is_seen(make_bench, name, l
     """Its faces show hardly an edge, at the first look and at the check."""
     async with (
         make_bench(name, speed=100, misadjusted=StickerlessCube()) as bench,
-        bench.firmware(),
-        bench.daemon() as (_, view),
+        bench.working() as view,
     ):
         for number, light in enumerate(lights):
             bench.studio.colour_cast(LIGHTS[light])
@@ -111,11 +106,7 @@ async def start_and_disturb_the_check(bench: Bench, number: int, odd: OddScene) 
 async def test_what_comes_into_view_at_the_check_is_told(make_bench, scenes):
     """The cube is solved, so `slipped` would be wrong however often the robot may try."""
     policy = {"wait_for_clear_view_s": 0.5, "solve_retries": 1, "scan_retries": 1}
-    async with (
-        make_bench(speed=100, **policy) as bench,
-        bench.firmware(),
-        bench.daemon() as (_, view),
-    ):
+    async with make_bench(speed=100, **policy) as bench, bench.working() as view:
         for number, odd in enumerate(scenes):
             run = await start_and_disturb_the_check(bench, number, odd)
             record = await bench.ended(view, run)
@@ -142,11 +133,7 @@ async def wait_with_the_hand_there(bench: Bench, view: DaemonFollower) -> None:
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))]
 )
 async def test_nothing_moves_while_a_hand_is_in_view_at_the_check(make_bench, seed):
-    async with (
-        make_bench(speed=100, wait_for_clear_view_s=240.0) as bench,
-        bench.firmware(),
-        bench.daemon() as (_, view),
-    ):
+    async with make_bench(speed=100, wait_for_clear_view_s=240.0) as bench, bench.working() as view:
         run = await start_and_disturb_the_check(bench, seed, OddScene.HAND)
         await wait_with_the_hand_there(bench, view)
         bench.studio.disturbances.odd = None

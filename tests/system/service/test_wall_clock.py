@@ -27,7 +27,7 @@ async def test_a_date_that_jumps_by_years_changes_nothing(make_bench, tmp_path, 
     clock.set(YEAR_S)
     for name, value in clock.environment.items():
         monkeypatch.setenv(name, value)
-    async with make_bench(speed=100) as bench, bench.firmware(), bench.daemon() as (_, view):
+    async with make_bench(speed=100) as bench, bench.working() as view:
         solving = await bench.start()
         seen: set[RobotState] = set()
         while (status := await view.status()).job is not None:
