@@ -16,7 +16,6 @@ from tests.rig.pictures import Linear, expose, random_exposure
 from tests.rig.scenes import (
     FACES,
     ROBOT,
-    Corners,
     Make,
     draw_face,
     outcome_of,
@@ -39,16 +38,13 @@ class RenderedCorners:
     """Two frames and what is true about them.
 
     ``held`` are the facelets as the cube is held when one of the three faces in the first picture
-    is up; ``corners`` float64[4, 2] of each face in a picture, by its letter in ``facelets``, from
-    Kociemba's top left clockwise.
+    is up.
     """
 
     size: int
     facelets: str
     held: tuple[str, ...]
     frames: tuple[Frame, Frame]
-    corners: tuple[dict[str, Corners], dict[str, Corners]]
-    make: Make
 
 
 def render_corners(
@@ -80,14 +76,9 @@ def render_corners(
         camera = _Camera.random(own, way)
         scene = ROBOT.background(own, RESOLUTION)
         taken.append(_photograph(state, make, camera, scene, (room, harsh), own))
-    return RenderedCorners(
-        size,
-        state,
-        tuple(_hold(state, size, face, ways[0]) for face in taken[0][1]),
-        (taken[0][0], taken[1][0]),
-        (taken[0][1], taken[1][1]),
-        make,
-    )
+    (first, faces), (second, _) = taken
+    held = tuple(_hold(state, size, face, ways[0]) for face in faces)
+    return RenderedCorners(size, state, held, (first, second))
 
 
 def read_corners_outcome(cube: RenderedCorners) -> str:
@@ -107,8 +98,8 @@ def _photograph(
     scene: Linear,
     light: tuple[int, float],
     rng: np.random.Generator,
-) -> tuple[Frame, dict[str, Corners]]:
-    """A frame of the cube drawn into ``scene``, and the corners of the three faces in view.
+) -> tuple[Frame, list[str]]:
+    """A frame of the cube drawn into ``scene``, and the three faces in view.
 
     ``light``: the number of the room and how harsh it is there.
     """
@@ -127,7 +118,7 @@ def _photograph(
     half = float(np.linalg.norm(faces - faces.mean(axis=1, keepdims=True), axis=2).mean() / 2**0.5)
     place = (float(middle[0]), float(middle[1]), half)
     exposure = random_exposure(rng, np.random.default_rng(light[0] + 1), place, light[1])
-    return Frame(expose(scene, exposure, rng), "rendered", 0), seen
+    return Frame(expose(scene, exposure, rng), "rendered", 0), list(seen)
 
 
 def _corners_of(face: str) -> NDArray[np.float64]:

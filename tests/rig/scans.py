@@ -40,11 +40,10 @@ Linear = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SyntheticScan:
-    """Measured colours, the facelets a reader should return, and a line to find bad cases by."""
+    """Measured colours, and the facelets a reader should return."""
 
     colours: StickerColours
     facelets: str
-    about: str
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def synthetic_scan(
         letters = shown[number * size**2 : (number + 1) * size**2]
         looks[face] = _look(np.array([palette[x] for x in letters]), letters, size, room, rng)
     named = PocketCube.from_facelets(truth).relative.facelets() if size == 2 else truth
-    return SyntheticScan(StickerColours.from_faces(looks), named, f"{seed} {scheme} {room}")
+    return SyntheticScan(StickerColours.from_faces(looks), named)
 
 
 def _exchanged(truth: str, size: int, pairs: int, rng: np.random.Generator) -> str:

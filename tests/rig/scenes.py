@@ -92,15 +92,14 @@ class RenderedCube:
     """Six frames and what is true about them.
 
     ``facelets`` as the cube's own state; ``corners`` float64[4, 2] of each face in pixels, from the
-    top left clockwise; ``make`` and ``about`` (a line to find the worst cases by).
+    top left clockwise; ``about``: a line to find the worst cases by.
     """
 
     size: int
     facelets: str
     frames: dict[str, Frame]
     corners: dict[str, NDArray[np.float64]]
-    make: Make
-    about: str
+    about: str = ""
 
 
 def render_cube(
@@ -145,7 +144,7 @@ def render_cube(
         exposure = at.light(exposure, corners[face], own)
         frames[face] = Frame(expose(scene, exposure, own), "rendered", number)
     about = f"seed {seed} size {size} tilt {np.degrees(camera.tilt):.0f} {make}"
-    return RenderedCube(size, facelets, frames, corners, make, about)
+    return RenderedCube(size, facelets, frames, corners, about)
 
 
 def random_facelets(size: int, rng: np.random.Generator) -> str:

@@ -6,7 +6,7 @@ another cube, none. :func:`spoil` returns the altered set, :func:`told` what is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import cv2
@@ -25,22 +25,10 @@ from tests.rig.pictures import (
 from tests.rig.scenes import FACES, RenderedCube, outcome_of, render_cube
 from vision.decide.reader import CubeReading, Unreadable
 from vision.decide.six_faces import locate_cube, read_located
-from vision.frame import Frame
 from vision.locate.face import NoFace
 from vision.locate.view_check import OddView
 
 Rng = np.random.Generator
-
-
-@dataclass(frozen=True, eq=False)
-class PhotoSet:
-    """Six frames of a cube of ``size`` layers, and the corners of the face in each."""
-
-    name: str
-    size: int
-    facelets: str
-    frames: Mapping[str, Frame]
-    corners: Mapping[str, Corners]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +155,7 @@ FLAWS = (
 )
 
 
-def spoil(photos: PhotoSet, flaw: Flaw, seed: int) -> tuple[PhotoSet, str]:
+def spoil(photos: RenderedCube, flaw: Flaw, seed: int) -> tuple[RenderedCube, str]:
     """Return the set with a flaw, and the letters of the faces that have it."""
     rng = np.random.default_rng([seed, FLAWS.index(flaw)])
     faces = FACES if flaw.every else FACES[int(rng.integers(6))]
@@ -178,12 +166,7 @@ def spoil(photos: PhotoSet, flaw: Flaw, seed: int) -> tuple[PhotoSet, str]:
     return replace(photos, frames=frames), faces
 
 
-def as_photo_set(cube: RenderedCube) -> PhotoSet:
-    """Return the pictures of a rendered cube."""
-    return PhotoSet(cube.about, cube.size, cube.facelets, cube.frames, cube.corners)
-
-
-def told(photos: PhotoSet) -> tuple[str, OddView | None]:
+def told(photos: RenderedCube) -> tuple[str, OddView | None]:
     """Return the outcome of reading a set, as :func:`tests.rig.scenes.outcome_of`, and what one of
     its pictures is said to show.
     """

@@ -36,7 +36,7 @@ from tests.rig.scenes import (
     render_plain_face,
     render_scene,
 )
-from tests.rig.spoilt import FLAWS, Flaw, as_photo_set, spoil, told
+from tests.rig.spoilt import FLAWS, Flaw, spoil, told
 from tests.vision import robot_looks
 from tests.vision.robot_looks import ROBOTS, Scene
 from vision.decide.assignment import orbits
@@ -102,8 +102,7 @@ def reasons(seed: int, _: float) -> Iterator[Case]:
 
 
 def _explained(seed: int, size: int, flaw: Flaw) -> str:
-    photos = as_photo_set(render_cube(seed, size, max_tilt=25))
-    outcome, found = told(spoil(photos, flaw, seed)[0])
+    outcome, found = told(spoil(render_cube(seed, size, max_tilt=25), flaw, seed)[0])
     if outcome in ("right", "wrong"):
         return outcome
     named = "nothing" if found is None else str(found.trouble)

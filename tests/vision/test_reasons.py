@@ -10,7 +10,7 @@ import pytest
 from tests.rig.pictures import as_pixel
 from tests.rig.scans import FOLDERS
 from tests.rig.scenes import RenderedCube, is_true, render_cube
-from tests.rig.spoilt import FLAWS, PhotoSet, as_photo_set, spoil, told
+from tests.rig.spoilt import FLAWS, spoil, told
 from vision.decide.causes import explain_views, find_flaw, likeliest_cause, require_face
 from vision.decide.six_faces import locate_cube, read_located
 from vision.locate.face import FaceGrid, NoFace, SearchResult
@@ -34,7 +34,7 @@ READ_ALL_THE_SAME = {"dark-all"}
     [pytest.param(flaw, marks=[pytest.mark.long] * flaw.every, id=flaw.name) for flaw in FLAWS],
 )
 def test_the_true_cause_and_its_picture_are_named(flaw, cube):
-    spoilt, faces = spoil(as_photo_set(cube), flaw, 3)
+    spoilt, faces = spoil(cube, flaw, 3)
     outcome, found = told(spoilt)
     assert (
         outcome == "right" if flaw.name in READ_ALL_THE_SAME else outcome in ("refused", "unsure")
@@ -63,7 +63,7 @@ def test_the_true_cause_and_its_picture_are_named(flaw, cube):
 )
 def test_what_looks_like_another_cause_is_told_from_it(seed, name):
     flaw = next(flaw for flaw in FLAWS if flaw.name == name)
-    _, found = told(spoil(as_photo_set(render_cube(seed, 3, max_tilt=25)), flaw, seed)[0])
+    _, found = told(spoil(render_cube(seed, 3, max_tilt=25), flaw, seed)[0])
     assert found is not None and found.trouble == flaw.cause
 
 
@@ -124,7 +124,7 @@ def test_a_picture_of_nothing_that_suits_another_cube_is_not_believed():
     scan = scan_folder(folder)
     known = json.loads((folder / "expected.json").read_text())["expected_dbl_normalised"]
     corners = {face: grid.corners for face, grid in scan.grids.items()}
-    photos = PhotoSet("2x2x2", 2, known, scan.frames, corners)
+    photos = RenderedCube(2, known, dict(scan.frames), corners)
     empty = next(flaw for flaw in FLAWS if flaw.name == "empty")
     spoilt, faces = spoil(photos, empty, 1)
     with pytest.raises(NoFace, match=f"picture {faces}: no cube is in view"):
