@@ -322,16 +322,17 @@ class FlipperFinder(Finder):
         return stops_finding("table", table, self._places, off)
 
     def prove_hold(self) -> Finding:
-        """Turn the bottom layer by quarters, the lid down a little less; go deeper until the cube
-        stays."""
+        """Turn the bottom layer by quarters; go deeper until the cube stays, and a little further
+        than that."""
         table, towards = self.table, self._towards_hold
         reserve = towards * self._hold.reserve_us
         for _ in range(MOST_DEEPER):
-            lid_at = self._hold_at - reserve
+            lid_at = self._hold_at
             followed = max(self._quarter_turn(place, lid_at) for place in self._turn_places)
+            low, high = self.lid.limits
+            self._hold_at = max(low, min(high, lid_at + reserve))
             if followed <= 2 * self._play + SLIPPED_DEGREES:
                 break
-            self._hold_at += reserve
         else:
             raise CalibrationError(
                 f"{self.lid.name} holds the cube for a few degrees, but not for a quarter turn: "

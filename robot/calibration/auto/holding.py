@@ -40,7 +40,7 @@ STEP_US = 10
 BEFORE_US = 60
 """Way before the half held cube, beyond as much as after it, whose looks say how a free one
 follows: further back jaws may hide another part of the face."""
-MOST_LOOKS = 8
+MOST_LOOKS = 24
 """Additional looks at the corners of the curve, until they are known as exactly as a servo is."""
 LEAST_ERROR = 0.02
 """Standard deviation of a part of a swing where everything is still."""
@@ -78,10 +78,11 @@ class HoldCurve:
 
         A servo may stop half its slack before it, and the corners are that exact: what holds from
         one step on may be two of them soft. A place a little too far costs nothing, one that is not
-        far enough lets the cube slip: it lies a standard deviation of the looks further in.
+        far enough lets the cube slip: it lies a standard deviation of the looks further in, and a
+        step at least.
         """
         softness_us = max(2 * FINE_US, self.softness_us)
-        unsure_us = min(self.error_us / 2, softness_us)
+        unsure_us = max(FINE_US, min(self.error_us / 2, softness_us))
         return self.firm + towards * (softness_us + FINE_US + slack_us / 2 + unsure_us)
 
     def unsure_us(self, slack_us: float) -> float:
