@@ -223,7 +223,8 @@ def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path):
         assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
 
 
-@pytest.mark.parametrize("robot", ["cubotino", pytest.param("two-arm", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("robot", ["cubotino", "two-arm"])
 def test_a_camera_that_was_turned_moves_no_servo(tmp_path, robot):
     with drifting(tmp_path, self_adjust=True, robot=robot, check_after=False) as turning:
         places = turning.in_force

@@ -73,6 +73,7 @@ def test_motors_of_two_boards_rest_together_and_home_again():
     assert verdict.solved and not verdict.violations and verdict.fault is None
 
 
+@pytest.mark.long
 def test_motors_without_a_sensor_are_asked_for_once():
     asked: list[str] = []
 

@@ -25,6 +25,7 @@ from robot.settings import load_profile
 from robot.settings.profile import for_cube
 from solver.cost import composite_index
 from solver.cube.cube import Cube
+from solver.errors import SearchError
 from solver.solution import CancelFlag
 from tests.rig.stickers import replay
 
@@ -103,17 +104,20 @@ def test_the_search_for_a_large_cube_has_all_its_time(robot, size, watched, monk
     """Its first answer comes long before the good ones, which the rule cannot know."""
     watches: list[Watch] = []
 
+    def find_nothing(*_, **__):
+        raise SearchError("nothing found")
+
     class Seen(Watch):
         def __init__(self, cancel: CancelFlag) -> None:
             super().__init__(cancel)
             watches.append(self)
 
     monkeypatch.setattr(solve_planner, "Watch", Seen)
+    monkeypatch.setattr(solve_planner, "plan_solve", find_nothing)
     profile = for_cube(load_profile(robot), size)
-    policy = profile.policy.model_copy(update={"search_s": 0.05})
-    planner = SolvePlanner(profile.model_copy(update={"policy": policy}), build_mechanism(profile))
     cube = random_cube(size, np.random.default_rng(1))
-    planner.plan(cube, None, threading.Event(), lambda _: None)
+    with pytest.raises(SearchError):
+        SolvePlanner(profile, build_mechanism(profile)).plan(cube, None, threading.Event(), print)
     assert len(watches) == watched
 
 
