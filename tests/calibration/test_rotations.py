@@ -65,23 +65,6 @@ class Servo:
         return SimpleNamespace(position=self.at, low=0, high=9999)
 
 
-def lid_of(servo: Servo, at: int) -> StepwiseMove:
-    found = StepwiseMove(servo, "lid", CUBOTINO.actuators["lid"])
-    found.wake(at)
-    return found
-
-
-@pytest.mark.parametrize("direction", [1, -1])
-@pytest.mark.parametrize("slack", [0.0, 8.0])
-def test_an_edge_is_walked_over_and_back(direction, slack):
-    servo = Servo(slack)
-    lid = lid_of(servo, 1500 - 85 * direction)
-    found = lid.find_edge(lambda: (servo.load - 1500) * direction >= 0, direction)
-    assert (found.middle, found.slack_us) == (1500, slack)
-    assert (found.forwards - found.backwards) * direction == slack
-    assert (1500 - lid.at) * direction > 0, "it ends before it"
-
-
 class Jaws:
     """Jaws of the gripper below of a two-armed robot that hold from a pulse on."""
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from robot.calibration.step import Bench, Confirmation, next_of
-from robot.calibration.steps.steppers import Backlash, Limit, TurnSteps
+from robot.calibration.steps.steppers import Backlash, Direction, Limit, TurnSteps
 from robot.calibration.trials.stepper_motor import Stillness
 from robot.calibration.trials.stepper_trials import (
     PLAYING,
@@ -393,6 +393,24 @@ def test_what_a_person_says_counts_where_nothing_sees_it(motor, answers, good, l
     assert f"lost at {lost_at}; set table and the cube square by hand" in limit.text
     with pytest.raises(InvalidRequest, match="try one value at a time"):
         measured(Limit(motor.session, "table", "speed"))
+
+
+@pytest.mark.parametrize(
+    ("went", "answers", "inverted"),
+    [
+        (None, [True], False),
+        (None, [False, True], True),
+        (None, [False, False, True], False),
+        ("right", [], False),
+        ("wrong", [], True),
+    ],
+)
+def test_a_direction_is_what_somebody_saw(motor, went, answers, inverted):
+    found = measured(Direction(motor.session, "table", went), *answers)
+    assert found.values == {f"{KEY}.invert_direction": inverted}
+    assert motor.turns[-1] is inverted
+    told = ("wrong", "turned round") if inverted else ("right", "right")
+    assert (found.document["went"], found.text) == (told[0], f"table: {told[1]}")
 
 
 @pytest.mark.parametrize(

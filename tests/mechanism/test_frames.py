@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 
 import pytest
@@ -16,11 +17,16 @@ from robot.mechanism.frames import (
     rotate_table,
     seen_table,
 )
-from robot.mechanism.graph import SITE_AXIS, ActuatorMotion
+from robot.mechanism.graph import SITE_AXIS, ActuatorMotion, Mechanism
 from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
 from solver.cost import AXES, COMPOSITES, composite_index, composite_of
 from solver.cube.orientation import Orientation, all_orientations
+
+
+@cache
+def built(name: str) -> Mechanism:
+    return build_mechanism(load_profile(name))
 
 
 def test_tables_say_what_orientations_do():
@@ -79,7 +85,7 @@ def test_a_motor_is_as_slow_at_its_start_as_at_its_end():
 
 @pytest.mark.parametrize("name", ["four-arm", "soltvvo"])
 def test_opposite_grippers_carry_the_same_way_round(name):
-    mechanism = build_mechanism(load_profile(name))
+    mechanism = built(name)
     site_of = {g.rotation: site for site, g in mechanism.profile.mechanism.grippers.items()}
     carries = [step for step in mechanism.looking.transitions if step.rotation]
     assert carries
@@ -92,7 +98,7 @@ def test_opposite_grippers_carry_the_same_way_round(name):
 
 def test_jaws_that_let_go_for_a_turn_close_when_it_is_over():
     """A cube without a middle layer, held by the two grippers that turn it alone."""
-    mechanism = build_mechanism(load_profile("soltvvo"))
+    mechanism = built("soltvvo")
     turns = [step for step in mechanism.transitions if step.turns]
     assert turns
     for step in turns:
@@ -105,7 +111,7 @@ def test_jaws_that_let_go_for_a_turn_close_when_it_is_over():
 
 
 def test_open_grippers_hide_nothing():
-    mechanism = build_mechanism(load_profile("four-arm"))
+    mechanism = built("four-arm")
     wider = mechanism.looking
     assert wider.configurations[: len(mechanism.configurations)] == mechanism.configurations
     free = [c for c in wider.configurations if "U" not in c.covered]
@@ -115,5 +121,5 @@ def test_open_grippers_hide_nothing():
         opened = [name for name, place in places.items() if place == "nearly open"]
         assert len(opened) == 2
     for name in ("two-arm-2x2x2", "reference/a"):  # jaws that hide nothing need not open
-        mechanism = build_mechanism(load_profile(name))
+        mechanism = built(name)
         assert mechanism.looking is mechanism
