@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from robot.api.client import ControlClient
+from robot.api.endpoints import Endpoint
 from tests.daemon.conftest import controller, daemon, fake, maintenance_of, profile_name
 from vision.measure.colour_space import USUAL
 from vision.measure.sticker_colours import FACES, FaceColours
@@ -26,3 +28,10 @@ def show_cube(fake: Any, facelets: str) -> None:
     fake.scanner.take = lambda looks, **_: [
         replace(image, colours=colours_of(image.face)) for image in take(looks)
     ]
+
+
+def keep(values: dict[str, Any]) -> None:
+    """Have the daemon keep values, as what a person has confirmed."""
+    client = ControlClient()
+    with client.maintenance():
+        client.call(Endpoint("PUT", "/calibration"), {"values": values})

@@ -29,6 +29,7 @@ from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
 from solver.errors import ExitCode
+from tests.calibration.conftest import keep
 
 CUBOTINO = load_profile("cubotino")
 ALL_OF_IT = confirmable(CUBOTINO)
@@ -137,12 +138,6 @@ def exported(folder: Path, robot: str = "cubotino", **values: Any) -> str:
     file = folder / "mine.json"
     file.write_text(json.dumps({"format": 2, "robot": robot, "size": 3, "values": values}))
     return str(file)
-
-
-def keep(values: dict[str, Any]) -> None:
-    client = ControlClient()
-    with client.maintenance():
-        client.call(Endpoint("PUT", "/calibration"), {"values": values})
 
 
 def unconfirmed() -> list[str]:

@@ -27,7 +27,7 @@ from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import position_errors
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
-from tests.calibration.conftest import show_cube
+from tests.calibration.conftest import keep, show_cube
 from tests.rig.guide import press_keys, settle_app
 from vision.measure.sticker_colours import FACES
 
@@ -160,13 +160,8 @@ def robot(daemon: Any) -> ControlClient:
     client = ControlClient()
     quad = [[x + 0.03, y] for x, y in load_profile("mindcuber").cameras[0].views[0].quad]
     known = {f"{MOTOR}invert_direction": False, QUAD: quad}
-    keep(client, known)
+    keep(known)
     return client
-
-
-def keep(client: ControlClient, values: dict[str, Any]) -> None:
-    with client.maintenance():
-        client.call(Endpoint("PUT", "/calibration"), {"values": values})
 
 
 def changes(client: ControlClient, before: dict[str, Any]) -> dict[str, Any]:
@@ -182,7 +177,7 @@ def test_the_table_has_every_step_and_every_trial():
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_commands_screens_and_the_socket_do_the_same(robot, ask, case):
     if case.step == "home":
-        confirm_all(robot)
+        confirm_all()
     before = robot.call(Endpoint("GET", "/calibration"))["values"]
     by_socket(robot, case)
     assert changes(robot, before) == {}
@@ -192,7 +187,7 @@ async def test_commands_screens_and_the_socket_do_the_same(robot, ask, case):
     by_command = changes(robot, before)
     assert by_command.keys() == case.kept.keys()
 
-    keep(robot, dict.fromkeys(by_command) | before)
+    keep(dict.fromkeys(by_command) | before)
     by_screen = await kept_by_keys(robot, case, before)
     assert by_screen == (by_command if case.by_eye is None else case.by_eye)
     assert all(value in (None, by_screen[key]) for key, value in case.kept.items())
@@ -226,9 +221,9 @@ async def kept_by_keys(client: ControlClient, case: Case, before: dict[str, Any]
     return found
 
 
-def confirm_all(client: ControlClient) -> None:
+def confirm_all() -> None:
     robot = load_profile("mindcuber").actuators["arm"]
-    keep(client, {f"actuators.arm.positions_us.{name}": at for name, at in robot.places.items()})
+    keep({f"actuators.arm.positions_us.{name}": at for name, at in robot.places.items()})
 
 
 def enter_row(pilot: Pilot[int], row: tuple[str, ...]) -> None:
