@@ -170,6 +170,15 @@ def test_only_ordinary_files_are_read(strange):
     assert str(strange) in str(caught.value)
 
 
+@pytest.mark.timeout(20)
+def test_a_pipe_that_takes_a_file_s_place_is_not_waited_for(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    ordinary = Path(__file__).stat()
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: ordinary)
+    with pytest.raises(BadFile, match="cannot be read"):
+        read_file(tmp_path / "pipe", 1_000)
+
+
 def test_text_is_utf_8_with_or_without_a_mark(tmp_path):
     file = tmp_path / "file"
     for start in (b"", b"\xef\xbb\xbf"):

@@ -63,6 +63,7 @@ async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller):
     assert "positions" not in unknown
     assert homed == unknown | {"positions": {"table": 0}, "time": homed["time"]}
     # The fake robot's tour has motions between its looks.
+    assert [e["motion"]["purpose"] for e in looks if "motion" in e] == ["look"] * 6
     looked = [event for event in looks if event["event"] == "look"]
     assert [event["look"]["face"] for event in looked] == list("URFDLB")
     assert [sum(c is not None for c in e["cube"]["seen"]) for e in looked] == [

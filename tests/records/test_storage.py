@@ -29,12 +29,13 @@ PLAN = ["solve", "--scramble", "R", "--robot", "cubotino", "--time-limit", "0.01
 LIMIT = 1000
 
 
+@pytest.mark.parametrize("write", [write_atomically, write_given])
 @pytest.mark.parametrize("name", ["open", "write", "fsync", "replace"])
 @pytest.mark.parametrize(
     ("number", "remedy"), [(errno.ENOSPC, "free some space"), (errno.EROFS, "read-only")]
 )
 def test_a_failing_system_call_leaves_the_old_contents_and_names_the_remedy(
-    tmp_path, monkeypatch, name, number, remedy
+    tmp_path, monkeypatch, name, number, remedy, write
 ):
     path = tmp_path / "settings"
     write_atomically(path, OLD)
@@ -45,7 +46,7 @@ def test_a_failing_system_call_leaves_the_old_contents_and_names_the_remedy(
     with monkeypatch.context() as patched:
         patched.setattr(os, name, fail)
         with pytest.raises(StorageError, match=f"settings: cannot be written.*{remedy}"):
-            write_atomically(path, NEW)
+            write(path, NEW)
     assert path.read_bytes() == OLD
     assert list(tmp_path.iterdir()) == [path]
 

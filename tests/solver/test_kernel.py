@@ -125,6 +125,9 @@ def reduce_by_empty_tables(size: int, shown: np.ndarray) -> object:
 
 NO_TURNS = [(6, 1, 1, 1), (-1, 1, 1, 1), (0, 0, 1, 1), (0, 2, 1, 1), (0, 1, 6, 1), (0, 1, 1, 4)]
 """Face, first and last layer, quarters: each is wrong in one of them."""
+EXCHANGED = solved_stickers(5)
+EXCHANGED[[6, 32]] = EXCHANGED[[32, 6]]
+"""A corner centre of U and an edge centre of R have changed places."""
 MIRRORED = np.array([0, 4, 2, 3, 1, 5], np.uint8)[solved_stickers(3)]
 REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
     ("no metric is called stm", _native.phase1_size, [("stm",)]),
@@ -163,6 +166,7 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
         [(solved_stickers(3)[:-1],), (MIRRORED,)],
     ),
     ("stickers of no cube", finish_with_a_wing_of_opposite_colours, [(4,), (5,), (6,)]),
+    ("stickers of no cube", reduce_by_empty_tables, [(5, EXCHANGED)]),
     (
         "not the stickers of a cube of 5 layers",
         lambda shown: geometry(5).few_turns(shown),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 
+import numpy as np
 import pytest
 
 from solver.cube.metrics import length
@@ -63,6 +64,16 @@ def test_a_database_is_loaded_again_unless_it_is_damaged(cache, damage, caplog):
     assert path.stat().st_mtime_ns == made_ns
     assert (again.keys() == first.keys()).all()
     assert (again.distances() == first.distances()).all()
+
+
+def test_a_database_of_another_version_is_made_again(cache, caplog):
+    first = nxn_database.load(2, request())
+    (path,) = cache.iterdir()
+    with path.open("wb") as file:
+        np.savez(file, format=0, keys=first.keys(), distances=first.distances())
+    with caplog.at_level(logging.WARNING):
+        assert len(nxn_database.load(2, request())) == len(first)
+    assert "another version: making it again" in caplog.text
 
 
 def test_a_search_reports_its_depth_until_its_time_is_over():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from solver import tables
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.metrics import length
@@ -235,6 +236,14 @@ def test_progress_is_reported(rng):
     assert len(shares) > 3
     assert shares == sorted(shares)
     assert all("size 9" in progress.text for progress in heard)
+
+
+def test_the_tables_of_a_size_can_be_released(monkeypatch):
+    phased.load(5, request())
+    released: list[tables.Bytes] = []
+    monkeypatch.setattr(tables, "release_pages", released.append)
+    phased.release_tables(5)
+    assert sum(map(len, released)) + tables.HEADER_SIZE * len(released) == phased.table_bytes(5)
 
 
 @pytest.mark.parametrize("pair", [(1, 26), (2, 52), (0, 30), (7, 2)])

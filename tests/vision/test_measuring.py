@@ -230,9 +230,9 @@ def test_the_light_of_a_face_is_taken_out_of_stored_colours():
     lamps = np.array([1.0, 1.0, 1.0, 0.3, 1.0, 1.0])
     colours = scan(PALETTE[INDEX] * np.repeat(lamps, 9)[:, None])
     spoilt = replace(colours, linear_rgb=colours.linear_rgb.copy(), looks={})
-    spoilt.linear_rgb[[0, 10, 20]] = 3.0
-    spoilt.saturated[[0, 10]] = True
-    spoilt.valid[20] = False
+    spoilt.linear_rgb[::4] = 3.0
+    spoilt.saturated[::8] = True
+    spoilt.valid[4::8] = False
     # Blue was seen on the dark face alone; then a face was not seen.
     of_face = np.repeat(np.arange(6), 9)
     blue = (FACES.index("B") != INDEX) | (of_face == FACES.index("D"))
