@@ -161,12 +161,12 @@ class Budget:
 
 def pytest_sessionstart() -> None:
     """Prepare a process that tries a mutant: its memory, and the sources of the firmware."""
+    if os.environ.keys() & {"CUBIST_REPLACED", "CUBIST_NATIVE"}:  # sanitizers reserve more
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY_BYTES, resource.RLIM_INFINITY))
     if FIRMWARE_SOURCES in os.environ:
         from robot.computer import board_family
 
         board_family.sources = lambda: Path(os.environ[FIRMWARE_SOURCES])
-    else:  # sanitizers reserve much more than they use
-        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY_BYTES, resource.RLIM_INFINITY))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
