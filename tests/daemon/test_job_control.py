@@ -47,7 +47,7 @@ async def test_only_one_job_at_a_time(controller, fake, eventually):
 
 
 async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
-    controller, fake, eventually, monkeypatch
+    controller, fake, eventually, monkeypatch, caplog
 ):
     """The board's cable was out, so that the job waits for it in order to go on."""
     waits = threading.Event()
@@ -68,6 +68,7 @@ async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
     await eventually(waits)
     with pytest.raises(RobotError, match="answer"):
         await controller.stop(emergency=True)
+    assert "emergency stop" in caplog.messages
     monkeypatch.setattr(fake.motion, "open", lambda: None)
     fake.motion.done.clear()
     await controller.finished()

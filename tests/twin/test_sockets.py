@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,12 @@ from robot.panel.gpio import PanelError
 from robot.settings import load_profile
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
+from robot.twin.pulses import FILES, PwmChips
 from robot.twin.render import Image, Painter
 from robot.twin.server import SLICE_TICKS, SimulatedPanel, TwinServer
 from robot.twin.simulated import NO_PIN, RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
+from solver.errors import InvalidRequest
 from vision.cameras.base import CameraError
 
 LID_PIN, BUTTON, LIGHT = 10, 17, 27
@@ -214,3 +216,18 @@ async def test_all_boards_are_granted_the_same_time_and_a_dead_one_holds_nobody_
         for number in range(4, 7):
             first.sendall(about_no_pin(Kind.GRANT, number * slice_us))
             await asyncio.to_thread(granted, first)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("period", "-5", "'-5'"),
+        ("duty_cycle", "5", "a duty of 5"),
+        ("enable", "1", "without a period"),
+    ],
+)
+def test_a_chip_takes_only_what_the_kernel_does(file, text, complaint, tmp_path):
+    with closing(PwmChips(tmp_path / "pwm", [12], lambda *_: None)) as chips:
+        next(tmp_path.glob(f"pwm/pwmchip*/pwm*/{file}")).write_text(f"{text}\n")
+        with pytest.raises(InvalidRequest, match=complaint):
+            chips.write(0.0, 12, FILES.index(file))
