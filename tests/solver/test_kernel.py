@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 KERNEL = ROOT / "solver/native"
 
 
-def test_folders_form_no_circle_and_each_has_python_names():
+def test_folders_form_no_circle_and_each_has_python_names(tmp_path):
     check = runpy.run_path(str(ROOT / ".ci/check_folders.py"))
     assert check["circle_in"](KERNEL) == ""
     bound = {included for folder, included, _ in check["includes"](KERNEL) if folder == "bind"}
@@ -38,6 +38,11 @@ def test_folders_form_no_circle_and_each_has_python_names():
     for file in KERNEL.glob("bind/bind_*.cpp"):
         subject = file.stem.removeprefix("bind_")
         assert f'const Bindings registered("{subject}"' in file.read_text(), file
+    for folder, includes in (("one", "two/b.hpp"), ("two", "one/a.hpp"), ("three", "one/a.hpp")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.hpp").write_text(f'#include "{includes}"\n#include <three/x>\n')
+    circle = ["one includes two: one/a.hpp", "two includes one: two/a.hpp"]
+    assert sorted(check["circle_in"](tmp_path).splitlines()) == circle
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
