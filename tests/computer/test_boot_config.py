@@ -57,6 +57,9 @@ PROFILES = {name: load_profile(name) for name in SHIPPED} | {
     "other pins": changed(
         "cubotino", {"actuators.holder.pins.pulse": 22, "actuators.lid.pins.pulse": 19}
     ),
+    "music pins": changed(
+        "cubotino", {"actuators.holder.pins.pulse": 18, "actuators.lid.pins.pulse": 19}
+    ),
     # Pin 9 of the Arduino is not GPIO 9.
     "two boards": changed(
         "cubotino",
@@ -216,6 +219,7 @@ NOT_OURS = "line 1 of config.txt sets PWM up, but not for GPIO 12, 13"
                 Need("config.txt: no PWM at GPIO 22", "dtoverlay=pwm-gpio,gpio=22"),
             ],
         ),
+        ("music pins", "dtoverlay=pwm-2chan,pin=18,func=2,pin2=19,func2=2", ZERO, []),
         ("v-arms", AS_SHIPPED.decode(), ZERO, [NO_BUS, NO_EXPANDER]),
         ("v-arms", "dtparam=i2c_arm=on\ndtoverlay=i2c-pwm-pca9685a", ZERO, []),
         ("cubotino-uno", AS_SHIPPED.decode(), ZERO, []),
