@@ -47,9 +47,12 @@ class Turning:
         self.took_us = took_us
         self.ways: list[float] = []
         self.moving = 6
+        self.hides = 0.0
 
     def read_film(self, film: object, way: float) -> list[tuple[int, float]]:
         self.ways.append(way)
+        if way == self.hides:
+            return []
         step = self.took_us / (self.moving + 1)
         rest = [(n * 10_000, 0.0) for n in range(6)]
         moves = [
@@ -162,6 +165,15 @@ def test_all_stages_in_their_order_with_what_was_found(robot):
         (["home", "cw"], 522.5, round(800 * 522.5 / 700, 1)),
         (["ccw", "cw"], 522.5, round(1680 * 522.5 / 1470, 1)),
     ]
+
+
+def test_a_way_that_no_film_shows_has_the_speed_of_the_others(robot):
+    robot.turning.hides = 180
+    found, rows = calibrated(robot, only="times")
+    assert [row["ms"] for row in found.values[TRAVEL]] == [522.5, 522.5, 1000 * 1.04 + 50]
+    robot.turning.moving = 0
+    found, rows = calibrated(robot, only="times")
+    assert TRAVEL not in found.values and "pictures/s are too few" in rows[1]["text"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from statistics import mean
 
 from robot.api.client import DaemonError, RequestError
-from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
+from robot.calibration.auto.film import AGREEING, FILMING, FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import (
     RENEWING,
     FilmedServo,
@@ -332,9 +332,7 @@ class AutomaticCalibration(Measurement):
                 kept = "not seen by the camera: as in the profile"
                 yield Finding("times", f"{name}: its times are {kept}", uncertain={key: kept})
                 continue
-            for row in servo.travel:
-                yield self._film_travel(finder.seen_moving[name], row)
-
+            yield from self._film_travels(finder.seen_moving[name], servo.travel)
         for names in finder.turning_together:
             yield self._equal_times({name: finder.seen_moving[name] for name in names})
 
@@ -342,7 +340,7 @@ class AutomaticCalibration(Measurement):
         """Give servos that turn the cube together the times of the slowest: one that is there
         before the other would turn its layer alone."""
         ways = [
-            (name, row, abs(round(seen.degrees(row.between[1]) - seen.degrees(row.between[0]))))
+            (name, row, abs(round(seen.turn_degrees(row.between))))
             for name, seen in servos.items()
             for row in self._servo_with_times(name).travel
         ]
@@ -356,38 +354,69 @@ class AutomaticCalibration(Measurement):
         text = f"{' and '.join(servos)} turn the cube together, as slowly as the slower one"
         return Finding("times", text, values)
 
-    def _film_travel(self, seen: FilmedServo, row: TravelRow) -> Finding:
-        name, way = seen.rotation.name, row.between
-        key = f"actuators.{name}.travel"
+    def _film_travels(self, seen: FilmedServo, rows: Sequence[TravelRow]) -> Iterator[Finding]:
+        """Film the ways of a servo; one that no film shows well gets its time from the lowest speed
+        of the others, if there are any."""
+        name, slowest_ms = seen.rotation.name, 0.0
+        left: list[tuple[TravelRow, str, str]] = []
+        for row in rows:
+            measured, shown, rate = self._film_way(seen, row.between)
+            if measured is None:
+                left.append((row, f"{rate:.0f} pictures/s are too few", too_few(shown, rate)))
+                continue
+            slowest_ms = max(slowest_ms, measured[0] / abs(seen.turn_degrees(row.between)))
+            yield self._time_finding(seen, row, measured, "", shown)
+        for row, said, why in left:
+            took_ms = slowest_ms * abs(seen.turn_degrees(row.between))
+            if took_ms:
+                measured = took_ms, took_ms * AGREEING
+                yield self._time_finding(seen, row, measured, " at the speed of its other ways", 0)
+            else:
+                text = f"{name}, {row.between[0]} to {row.between[1]}: as it is; {said}"
+                yield Finding("times", text, uncertain={f"actuators.{name}.travel": why})
+
+    def _film_way(
+        self, seen: FilmedServo, way: tuple[str, str]
+    ) -> tuple[tuple[float, float] | None, int, float]:
+        """Film a way until two films agree.
+
+        Return its time and how far off that may be, in ms, or None; how many pictures show it, and
+        how many the camera takes in a second.
+        """
+        degrees = seen.turn_degrees(way)
         travels: list[FilmedTravel] = []
-        shown, rate = 0, 0.0
-        degrees = seen.degrees(way[1]) - seen.degrees(way[0])
+        rate = 0.0
         for _ in range(FILMS):
             film = self.session.perform(
-                FILMING, actuator=name, between=list(way), aside=dict(seen.aside)
+                FILMING, actuator=seen.rotation.name, between=list(way), aside=dict(seen.aside)
             )
             travel = find_travel(seen.rotation.read_film(film, degrees), degrees)
             travels += [] if travel is None else [travel]
-            shown = max(shown, 0 if travel is None else len(travel.times))
             rate = rate_of([picture.time_us for picture in film.pictures])
             measured = travel_us(travels)
             if measured is not None:
-                break
-        else:
-            text = f"{name}, {way[0]} to {way[1]}: as it is; {rate:.0f} pictures/s are too few"
-            return Finding("times", text, uncertain={key: too_few(shown, rate)})
-        took_ms, within_ms = (part / 1e3 for part in measured)
-        servo = self._servo_with_times(name)
+                took_ms, within_ms = (part / 1e3 for part in measured)
+                return (took_ms, within_ms), sum(len(one.times) for one in travels), rate
+        return None, max((len(one.times) for one in travels), default=0), rate
+
+    def _time_finding(
+        self,
+        seen: FilmedServo,
+        row: TravelRow,
+        measured: tuple[float, float],
+        how: str,
+        pictures: int,
+    ) -> Finding:
+        """Return the time of a way with its margin, by what was measured and its error in ms;
+        ``how`` it was, if not by a film of it."""
+        name, way, (took_ms, within_ms) = seen.rotation.name, row.between, measured
         kept_ms = took_ms * MARGIN + within_ms
         return Finding(
             "times",
-            f"{name}, {way[0]} to {way[1]}: {took_ms:.0f} ms",
-            travel_values(name, servo, way, kept_ms),
-            {key: round(within_ms, 1)},
-            {
-                "took_ms": round(took_ms, 1),
-                "pictures_of_it": sum(len(travel.times) for travel in travels),
-            },
+            f"{name}, {way[0]} to {way[1]}: {took_ms:.0f} ms{how}",
+            travel_values(name, self._servo_with_times(name), way, kept_ms),
+            {f"actuators.{name}.travel": round(within_ms, 1)},
+            {"took_ms": round(took_ms, 1), "pictures_of_it": pictures},
             _say_slower(name, row, kept_ms),
         )
 

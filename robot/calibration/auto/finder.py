@@ -94,9 +94,9 @@ class FilmedServo:
     rotation: FilmedRotation
     aside: Mapping[str, str] = field(default_factory=dict)
 
-    def degrees(self, position: str) -> float:
-        """The angle of a position."""
-        return 90.0 * self.rotation.quarters[position]
+    def turn_degrees(self, way: tuple[str, str]) -> float:
+        """Return the angle from one position to another."""
+        return 90.0 * (self.rotation.quarters[way[1]] - self.rotation.quarters[way[0]])
 
 
 class Finder(ABC):
