@@ -209,7 +209,7 @@ class FlipperFinder(Finder):
         self.table.go(self._side * self._swing_degrees / 2)
         farthest = self._into_picture + towards * BEYOND_OPEN_DEGREES * self._degree_us
         hold = self._hold = find_hold(lid.name, self._followed, self._into_picture, farthest)
-        self._hold_at = hold.place(towards, self._lid_slack)
+        self._hold_at = hold.place(towards)
         if self._rolls_beyond:
             return self._found_beyond(hold)
         # It came down to there, so that a servo without slack would hold a little earlier.
@@ -322,17 +322,13 @@ class FlipperFinder(Finder):
         return stops_finding("table", table, self._places, off)
 
     def prove_hold(self) -> Finding:
-        """Turn the bottom layer by quarters; go deeper until the cube stays, and a little further
-        than that."""
-        table, towards = self.table, self._towards_hold
-        reserve = towards * self._hold.reserve_us
+        """Turn the bottom layer by quarters; go deeper until the cube stays."""
+        table = self.table
         for _ in range(MOST_DEEPER):
-            lid_at = self._hold_at
-            followed = max(self._quarter_turn(place, lid_at) for place in self._turn_places)
-            low, high = self.lid.limits
-            self._hold_at = max(low, min(high, lid_at + reserve))
+            followed = max(self._quarter_turn(place, self._hold_at) for place in self._turn_places)
             if followed <= 2 * self._play + SLIPPED_DEGREES:
                 break
+            self._hold_at += self._towards_hold * self._hold.step_us
         else:
             raise CalibrationError(
                 f"{self.lid.name} holds the cube for a few degrees, but not for a quarter turn: "
@@ -342,8 +338,8 @@ class FlipperFinder(Finder):
         return self._lid_finding(
             "hold",
             self._hold_at,
-            f"at {lid_at:.0f} us the cube stayed while the layer below turned by quarters",
-            {"followed_degrees": round(followed, 2), "proven_at_us": round(lid_at)},
+            "the cube stayed while the layer below turned by quarters",
+            {"followed_degrees": round(followed, 2)},
         )
 
     @property

@@ -98,7 +98,7 @@ class JawFinder:
         places = self.actuator.settings.places
         self.closed, self.open = float(places[gripper.closed]), float(places[gripper.open])
         self.towards_closed = 1 if self.closed > self.open else -1
-        self.slack_us = self.unsure_us = self._reserve_us = 0.0
+        self.slack_us = self.unsure_us = self._step_us = 0.0
         self._degree_us = servo_degree_us(profile)
 
     def _find_release(self, hold: HoldCurve, followed: Callable[[float], float]) -> float:
@@ -170,9 +170,9 @@ class JawFinder:
         free = max(min(swings), SWING_DEGREES / 2)
         hold = find_hold(actuator.name, followed_closing, self.open, farthest, CLOSING_US, JAWS_LAG)
         self.slack_us = abs(hold.begins - self._find_release(hold, followed))
-        self._reserve_us = hold.reserve_us
+        self._step_us = hold.step_us
         self.unsure_us = hold.unsure_us(self.slack_us)
-        self.closed = hold.place(towards, self.slack_us)
+        self.closed = hold.place(towards)
         self.open = max(low, min(high, hold.firm + (1 + WIDER_PART) * distance))
         self.go_closed()
         closed, opened = actuator.key(self.closed_name), actuator.key(self.open_name)
@@ -194,35 +194,29 @@ class JawFinder:
         )
 
     def prove_hold(self, other: Rotation, places: Mapping[str, int]) -> Finding:
-        """The other gripper turns its layer by quarters while these are less closed than they will
-        be; they close further until the cube stays.
+        """The other gripper turns its layer by quarters; these close further until the cube stays.
 
         Raises :class:`CalibrationError`.
         """
-        reserve = self.towards_closed * self._reserve_us
         for _ in range(MOST_DEEPER):
-            self.actuator.go(self.closed - reserve)
+            self.go_closed()
             followed = other.follows_held(places)
             if followed <= SLIPPED_DEGREES:
                 break
-            self.closed += reserve
+            self.closed += self.towards_closed * self._step_us
         else:
             raise CalibrationError(
                 f"{self.actuator.name} holds the cube for a few degrees, but not for a quarter "
                 "turn: does the cube turn too stiffly, or do the jaws not close far enough?"
             )
-        self.go_closed()
         closed = self.actuator.key(self.closed_name)
         return Finding(
             "jaws",
             f"{self.actuator.name} {self.closed_name}: {self.closed:.0f} us, the cube stayed while "
-            f"{other.name} turned a layer by quarters and they were less closed",
+            f"{other.name} turned a layer by quarters",
             {closed: round(self.closed)},
             {closed: round(self.unsure_us, 1)},
-            {
-                "followed_degrees": round(followed, 2),
-                "proven_at_us": round(self.closed - reserve),
-            },
+            {"followed_degrees": round(followed, 2)},
         )
 
 
@@ -322,8 +316,8 @@ class RingFinder(Finder):
     3. *A neighbour* holds, the first opens: the same for the neighbour's motor, and for the jaws of
        the first and of the gripper opposite to it.
     4. The two others have only their motors left.
-    5. *Two at right angles* hold the cube. Each turns its layer by quarters while the jaws of the
-       other are a little less closed than they will be; then the other two.
+    5. *Two at right angles* hold the cube. Each turns its layer by quarters while the other
+       holds; then the other two.
 
     A stepper has no positions: how it stands when switched on is square, and set by hand. The
     positions of a servo are found by the cube that it turns while the jaws beside it are a little

@@ -12,8 +12,8 @@ the softness: little for hard plastic, much for foam, a belt that stretches, or 
 
 What holds a swing of a few degrees need not hold a quarter turn: midway the layer needs more force,
 and so do magnets that pull it back. Twice the force is as much further in as it took to get firm,
-which is the margin. Whoever finds a place shows by quarter turns that a little less is enough,
-and goes on by that much where it is not.
+which is the margin. Whoever finds a place shows by quarter turns that it is enough, and goes on a
+little where it is not.
 
 Servos that hunt and horns with play make each part a little wrong. So all of them together say
 where the two corners are: each pair of corners counts by how well its curve fits.
@@ -21,6 +21,7 @@ where the two corners are: each pair of corners counts by how well its curve fit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -42,6 +43,8 @@ BEFORE_US = 60
 follows: further back jaws may hide another part of the face."""
 MOST_LOOKS = 24
 """Additional looks at the corners of the curve, until they are known as exactly as a servo is."""
+FEWEST_AGAIN = 4
+"""Looks at a pulse seen before that tell how much two looks differ."""
 LEAST_ERROR = 0.02
 """Standard deviation of a part of a swing where everything is still."""
 MARGIN_ERROR = 0.3
@@ -69,21 +72,21 @@ class HoldCurve:
         return abs(self.firm - self.begins)
 
     @property
-    def reserve_us(self) -> float:
-        """Return by how much less a place is proven to be enough."""
+    def step_us(self) -> float:
+        """Return how much further to go where a place turns out not to hold."""
         return self.softness_us / 4 + FINE_US
 
-    def place(self, towards: int, slack_us: float) -> float:
+    def place(self, towards: int) -> float:
         """Return the pulse that holds with twice the force that a small swing takes.
 
-        A servo may stop half its slack before it, and the corners are that exact: what holds from
-        one step on may be two of them soft. A place a little too far costs nothing, one that is not
-        far enough lets the cube slip: it lies a standard deviation of the looks further in, and a
-        step at least.
+        What holds from one step on may be two of them soft. A place a little too far costs little,
+        one that is not far enough lets the cube slip: it lies a standard deviation of the looks
+        further in, and a step at least. That a servo stops half its slack before a pulse is in the
+        curve already: it was looked at from the same side.
         """
         softness_us = max(2 * FINE_US, self.softness_us)
         unsure_us = max(FINE_US, min(self.error_us / 2, softness_us))
-        return self.firm + towards * (softness_us + FINE_US + slack_us / 2 + unsure_us)
+        return self.firm + towards * (softness_us + FINE_US + unsure_us)
 
     def unsure_us(self, slack_us: float) -> float:
         """Return by how much that place may be off."""
@@ -142,6 +145,19 @@ def find_hold(
     return fit_curve(seen, towards)
 
 
+def _noise(seen: Sequence[tuple[float, float]]) -> float:
+    """Return the standard deviation of looks at the same pulse, infinite from few of them.
+
+    A real curve has round corners: what it is off a straight one is no noise.
+    """
+    again: dict[int, list[float]] = {}
+    for pulse, part in seen:
+        again.setdefault(round(pulse / FINE_US), []).append(part)
+    free = sum(len(parts) - 1 for parts in again.values())
+    squares = sum(float(np.var(parts)) * len(parts) for parts in again.values())
+    return (squares / free) ** 0.5 if free >= FEWEST_AGAIN else math.inf
+
+
 def fit_curve(seen: Sequence[tuple[float, float]], towards: int) -> HoldCurve:
     """Return the curve through what the cube followed at pulses, as (pulse, part) in any order.
 
@@ -160,7 +176,7 @@ def fit_curve(seen: Sequence[tuple[float, float]], towards: int) -> HoldCurve:
     centred, rest = ramp - ramp.mean(axis=1, keepdims=True), parts - parts.mean()
     falls = np.minimum(0, centred @ rest) / np.maximum((centred**2).sum(axis=1), 1e-9)
     left = ((rest - falls[:, None] * centred) ** 2).sum(axis=1)
-    error = max(LEAST_ERROR, (left.min() / max(1, len(parts) - 4)) ** 0.5)
+    error = max(LEAST_ERROR, min((left.min() / max(1, len(parts) - 4)) ** 0.5, _noise(seen)))
     weights = np.exp((left.min() - left) / (2 * error**2))
     weights /= weights.sum()
     begins, firm = (float(weights @ corner) for corner in (first, last))

@@ -439,7 +439,7 @@ class LayeredFlipperFinder(Finder):
         self._hold = find_hold(
             squisher.name, self._measure_following, self._open_at, farthest, SEARCH_US
         )
-        self._hold_at = self._hold.place(self._towards, SHORT_DEGREES * USUAL_DEGREE_US)
+        self._hold_at = self._hold.place(self._towards)
         return self._hold_finding(
             f"it holds the cube from {self._hold.begins:.0f} us on, firmly from "
             f"{self._hold.firm:.0f} us on",
@@ -447,21 +447,20 @@ class LayeredFlipperFinder(Finder):
         )
 
     def prove_hold(self) -> Finding:
-        """Turn upper rows by quarters, the squisher a little less closed; close it further until
-        the rows that it holds stay."""
-        reserve = self._towards * self._hold.reserve_us
+        """Turn upper rows by quarters; close the squisher further until the rows that it holds
+        stay."""
         for _ in range(MOST_DEEPER):
-            askew = max(self._askew_after(sign * 90.0, self._hold_at - reserve) for sign in (1, -1))
+            askew = max(self._askew_after(sign * 90.0, self._hold_at) for sign in (1, -1))
             if askew <= SLIPPED_DEGREES:
                 break
-            self._hold_at += reserve
+            self._hold_at += self._towards * self._hold.step_us
         else:
             raise CalibrationError(
                 f"{self.squisher.name} holds the cube for a few degrees, but not for a quarter "
                 "turn: does the cube turn too stiffly?"
             )
         return self._hold_finding(
-            f"at {self._hold_at - reserve:.0f} us rows stayed while those above turned by quarters",
+            "rows stayed while those above turned by quarters",
             {"askew_degrees": round(askew, 2)},
         )
 

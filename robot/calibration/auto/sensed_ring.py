@@ -10,8 +10,8 @@ neighbour, the other half stays.
 2. *The jaws of the three others* close a little further each time while the first swings.
 3. *The others* take the cube over in turn and home; while a neighbour holds it, it shows where the
    jaws of the first close.
-4. *Both grippers of a pair* hold the cube. Each turns its half by quarters while the jaws of the
-   other are a little less closed than they will be.
+4. *Both grippers of a pair* hold the cube. Each turns its half by quarters while the other
+   holds.
 
 Which way is square is told by the sensors alone.
 """
