@@ -258,15 +258,12 @@ def test_what_holds_is_found_far_enough_in_however_much_the_looks_scatter(softne
 
 
 def test_round_corners_of_a_curve_do_not_press_the_cube_harder():
-    """Looks that agree leave nothing to be unsure of."""
-
     def followed(pulse: float) -> float:
         straight = np.clip(1 - (np.array([-16, 0, 16]) + pulse - 1400) / 60, 0.3, 0.95)
         return float(straight.mean())
 
     curve = find_hold("lid", followed, 1300, 1700)
-    assert curve.error_us <= 5
-    assert curve.place(1) - curve.firm - curve.softness_us <= 6
+    assert curve.place(1) - curve.firm <= 1.15 * curve.softness_us + 2
 
 
 def built_with(homed: str) -> RobotProfile:

@@ -21,7 +21,6 @@ where the two corners are: each pair of corners counts by how well its curve fit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -43,10 +42,10 @@ BEFORE_US = 60
 follows: further back jaws may hide another part of the face."""
 MOST_LOOKS = 24
 """Additional looks at the corners of the curve, until they are known as exactly as a servo is."""
-FEWEST_AGAIN = 4
-"""Looks at a pulse seen before that tell how much two looks differ."""
 LEAST_ERROR = 0.02
 """Standard deviation of a part of a swing where everything is still."""
+MOST_FURTHER = 1 / 8
+"""Part of the softness by which a place lies further in at most because the looks scatter."""
 MARGIN_ERROR = 0.3
 """Largest error of the margin, as a part of the softness: a stiff cube without magnets needs less
 than twice the force of a swing, a smooth one with strong magnets more."""
@@ -81,11 +80,12 @@ class HoldCurve:
 
         What holds from one step on may be two of them soft. A place a little too far costs little,
         one that is not far enough lets the cube slip: it lies a standard deviation of the looks
-        further in, and a step at least. That a servo stops half its slack before a pulse is in the
-        curve already: it was looked at from the same side.
+        further in, a step at least. Of a soft hold that is mostly the roundness of its curve, which
+        already makes it seem softer, so there is a limit. That a servo stops half its slack before
+        a pulse is in the curve already: it was looked at from the same side.
         """
         softness_us = max(2 * FINE_US, self.softness_us)
-        unsure_us = max(FINE_US, min(self.error_us / 2, softness_us))
+        unsure_us = max(FINE_US, min(self.error_us / 2, MOST_FURTHER * softness_us))
         return self.firm + towards * (softness_us + FINE_US + unsure_us)
 
     def unsure_us(self, slack_us: float) -> float:
@@ -145,19 +145,6 @@ def find_hold(
     return fit_curve(seen, towards)
 
 
-def _noise(seen: Sequence[tuple[float, float]]) -> float:
-    """Return the standard deviation of looks at the same pulse, infinite from few of them.
-
-    A real curve has round corners: what it is off a straight one is no noise.
-    """
-    again: dict[int, list[float]] = {}
-    for pulse, part in seen:
-        again.setdefault(round(pulse / FINE_US), []).append(part)
-    free = sum(len(parts) - 1 for parts in again.values())
-    squares = sum(float(np.var(parts)) * len(parts) for parts in again.values())
-    return (squares / free) ** 0.5 if free >= FEWEST_AGAIN else math.inf
-
-
 def fit_curve(seen: Sequence[tuple[float, float]], towards: int) -> HoldCurve:
     """Return the curve through what the cube followed at pulses, as (pulse, part) in any order.
 
@@ -176,7 +163,7 @@ def fit_curve(seen: Sequence[tuple[float, float]], towards: int) -> HoldCurve:
     centred, rest = ramp - ramp.mean(axis=1, keepdims=True), parts - parts.mean()
     falls = np.minimum(0, centred @ rest) / np.maximum((centred**2).sum(axis=1), 1e-9)
     left = ((rest - falls[:, None] * centred) ** 2).sum(axis=1)
-    error = max(LEAST_ERROR, min((left.min() / max(1, len(parts) - 4)) ** 0.5, _noise(seen)))
+    error = max(LEAST_ERROR, (left.min() / max(1, len(parts) - 4)) ** 0.5)
     weights = np.exp((left.min() - left) / (2 * error**2))
     weights /= weights.sum()
     begins, firm = (float(weights @ corner) for corner in (first, last))
