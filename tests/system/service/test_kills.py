@@ -113,7 +113,7 @@ async def assert_solves(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     ("seed", "kills", "every"),
-    [(1, 5, 5), *(pytest.param(1000 + n, 50, 25, marks=pytest.mark.long) for n in range(20))],
+    [(1, 3, 3), *(pytest.param(1000 + n, 50, 25, marks=pytest.mark.long) for n in range(20))],
 )
 async def test_a_daemon_killed_at_any_moment_recovers(make_bench, seed, kills, every):
     pick = random.Random(seed)

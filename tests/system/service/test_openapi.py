@@ -69,7 +69,7 @@ LONG = pytest.mark.long, pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "options",
     [
-        ("--max-examples", "5", "--seed", "1"),
+        ("--max-examples", "3", "--seed", "1"),
         *(
             pytest.param(("--max-examples", "100", "--seed", seed, "--workers", "4"), marks=LONG)
             for seed in "012"
