@@ -35,6 +35,7 @@ HUNTING_HERTZ = 5.7
 CREEPING_US = 150_000.0
 """Time in which a servo that creeps goes on by two thirds of what is left."""
 ROUNDING_US = 1e-6
+"""A way that is too short to be one: no more than the rounding of a position."""
 ARRIVED = 0.05
 """The part of its creeping that is too little to move it any more."""
 DEFAULT_SPEED_US_PER_S = 5_000.0

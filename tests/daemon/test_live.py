@@ -1,5 +1,5 @@
-"""What somebody who watches gets: cube, motion and clock; pictures, only when no look can need the
-camera; the time-lapse and other files of a run."""
+"""The live view: cube, motion and clock; pictures, only while no look can need the camera; the
+time-lapse and other files of a run."""
 
 from __future__ import annotations
 
