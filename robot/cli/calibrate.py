@@ -231,8 +231,9 @@ def automatic(
     """Let the robot find its positions, times and colours itself, by watching the cube.
 
     Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep clear. It
-    takes five to eight minutes. What was found is kept once solves have proven it; Ctrl-C leaves
-    the calibration as it was.
+    takes a minute with six motors, six to ten with most robots, and up to half an hour with four
+    grippers on servos. What was found is kept once solves have proven it; Ctrl-C leaves the
+    calibration as it was.
     """
     from robot.calibration.auto.calibration import AutomaticCalibration, require_finder, stages_of
 
