@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from robot.motion.schedule import DRIVES, MotionProfile, PlacedDrive, ServoSegment, motion_error
 from robot.settings.actuators import Servo
 from robot.settings.base import microseconds
@@ -27,18 +29,33 @@ def servo_slew(
     ``travel_us`` (0: constant speed). ``overshoot`` is how many us of pulse it goes beyond the
     end, and the us it then takes to come back. Raises :class:`InvalidRequest` for impossible times.
     """
-    if ease_us < 0 or 2 * ease_us > travel_us:
+    way = [(0.0, start_pulse_us), (1.0, end_pulse_us)]
+    return slew_along(actuator, way, travel_us, settle_us, ease_us, overshoot)
+
+
+def slew_along(
+    actuator: str,
+    way: Sequence[tuple[float, int]],
+    travel_us: int,
+    settle_us: int,
+    ease_us: int,
+    overshoot: tuple[int, int],
+) -> MotionProfile:
+    """Move the pulse like :func:`servo_slew`, but along parts of the way, 0 to 1, and the pulses
+    there: a degree does not everywhere take as many microseconds."""
+    if travel_us <= 0 or ease_us < 0 or 2 * ease_us > travel_us:
         raise motion_error(
             f"{actuator}: easing takes 2 x {ease_us} us of a travel of {travel_us} us"
         )
     beyond_us, back_us = overshoot
-    turning_us = end_pulse_us + (beyond_us if end_pulse_us > start_pulse_us else -beyond_us)
-    path = list(_ease(start_pulse_us, turning_us, travel_us, ease_us))
+    (*_, (_, before_us), (_, end_us)) = way
+    turning_us = end_us + (beyond_us if end_us > before_us else -beyond_us)
+    path = list(_ease([*way[:-1], (1.0, turning_us)], travel_us, ease_us))
     if beyond_us:
-        path.append((end_pulse_us, back_us))
+        path.append((end_us, back_us))
     if settle_us:
-        path.append((end_pulse_us, settle_us))
-    return servo_path(actuator, start_pulse_us, path)
+        path.append((end_us, settle_us))
+    return servo_path(actuator, way[0][1], path)
 
 
 def servo_path(
@@ -66,27 +83,32 @@ def servo_path(
     )
 
 
-def _ease(start: int, end: int, travel_us: int, ease_us: int) -> Iterable[tuple[int, int]]:
-    """Pieces of a slew whose speed rises over ``ease_us``, is constant, and falls again."""
-    if not ease_us:
-        yield end, travel_us
-        return
-    cruise_us = travel_us - 2 * ease_us
+def _ease(
+    way: Sequence[tuple[float, int]], travel_us: int, ease_us: int
+) -> Iterable[tuple[int, int]]:
+    """Pieces of a slew whose speed rises over ``ease_us``, is constant, and falls again.
+
+    ``way``: parts of it, with the pulse there.
+    """
+    top_speed = 1 / (travel_us - ease_us)
+    parts, pulses = [part for part, _ in way], [pulse_us for _, pulse_us in way]
     edges = [ease_us * piece // EASE_PIECES for piece in range(EASE_PIECES + 1)]
-    times = edges + [ease_us + cruise_us + edge for edge in edges]
+    times = {*edges, *(travel_us - edge for edge in edges)}
+    passed = (round(part / top_speed + ease_us / 2) for part in parts[1:-1])
+    times |= {time_us for time_us in passed if ease_us < time_us < travel_us - ease_us}
     before = 0
-    for time_us in sorted(set(times) - {0}):
-        way = _eased_way(time_us, travel_us, ease_us)
-        yield round(start + (end - start) * way), time_us - before
+    for time_us in sorted(times - {0}):
+        pulse_us = np.interp(_eased_way(time_us, travel_us, ease_us), parts, pulses)
+        yield round(float(pulse_us)), time_us - before
         before = time_us
 
 
 def _eased_way(time_us: int, travel_us: int, ease_us: int) -> float:
     """Part of the way, 0 to 1, done at a time when speed is a trapezoid."""
     top_speed = 1 / (travel_us - ease_us)
-    if time_us <= ease_us:
+    if time_us < ease_us:
         return top_speed * time_us**2 / (2 * ease_us)
-    if time_us >= travel_us - ease_us:
+    if time_us > travel_us - ease_us:
         return 1 - top_speed * (travel_us - time_us) ** 2 / (2 * ease_us)
     return top_speed * (time_us - ease_us / 2)
 
@@ -109,15 +131,9 @@ class ServoDrive(PlacedDrive[Servo]):
         beyond, back = 0, 0
         if held and servo.overshoot is not None:
             beyond, back = servo.overshoot.us, microseconds(servo.overshoot.back_ms)
-        return servo_slew(
-            self.name,
-            servo.positions_us[start],
-            servo.positions_us[end],
-            travel,
-            settle - back,
-            ease_us=min(microseconds(servo.ease_ms), travel // 2),
-            overshoot=(beyond, back),
-        )
+        ease_us = min(microseconds(servo.ease_ms), travel // 2)
+        way = servo.way(start, end)
+        return slew_along(self.name, way, travel, settle - back, ease_us, (beyond, back))
 
 
 DRIVES["servo"] = ServoDrive

@@ -113,6 +113,10 @@ class ActuatorSettings(KindSettings):
         """Take note that the board may begin a new pulse this long after the command."""
         del frame_us
 
+    def set_angles(self, angles: Mapping[str, int]) -> None:
+        """Take note of the quarter turns of the positions of a table or gripper."""
+        del angles
+
     @abstractmethod
     def check(self, path: Path) -> Iterator[Finding]:
         """Yield contradictions within these settings, which stand at ``path``."""
@@ -234,10 +238,30 @@ class Servo(PositionTimes):
     overshoot: ServoOvershoot | None = None
 
     _frame_us: int = PrivateAttr(default=0)
+    _angles: Mapping[str, int] = PrivateAttr(default_factory=dict)
 
     def set_frame_us(self, frame_us: int) -> None:
         """See :meth:`ActuatorSettings.set_frame_us`."""
         self._frame_us = frame_us
+
+    def set_angles(self, angles: Mapping[str, int]) -> None:
+        """See :meth:`ActuatorSettings.set_angles`."""
+        self._angles = angles
+
+    def way(self, start: str, end: str) -> list[tuple[float, int]]:
+        """Return parts of the way from a position to another, 0 to 1, and the pulses there.
+
+        Of a table or gripper those are parts of its angle: a half turn passes what it calls home
+        midway, however many microseconds it is from either end. Two that turn one cube together
+        would twist it otherwise.
+        """
+        first, last = self._angles.get(start, 0), self._angles.get(end, 0)
+        passed = sorted(
+            ((angle - first) / (last - first), self.positions_us[name])
+            for name, angle in self._angles.items()
+            if min(first, last) < angle < max(first, last)
+        )
+        return [(0.0, self.positions_us[start]), *passed, (1.0, self.positions_us[end])]
 
     @property
     def places(self) -> Mapping[str, int]:

@@ -326,12 +326,15 @@ class RobotProfile(Settings):
     _document: ProfileDocument | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: object, /) -> None:
-        """Add the board's share to the times of the actuators."""
+        """Tell actuators the board's share of their times, and the angles of what they rotate."""
         super().model_post_init(context)
         for actuator in self.actuators.values():
             board = self.board_of(actuator)
             if board is not None:
                 actuator.set_frame_us(BOARD_TARGETS[board.target].frame_us)
+        for part in self.mechanism.rotating:
+            if part.motor in self.actuators:
+                self.actuators[part.motor].set_angles(part.angles)
 
     def board_of(self, actuator: ActuatorSettings) -> FirmwareSettings | None:
         """Return the board that drives an actuator; None if it names one that does not exist."""

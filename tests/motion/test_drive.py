@@ -13,6 +13,7 @@ from robot.settings import load_profile
 from robot.settings.actuators import Servo, Timed
 from robot.settings.board_table import TICKS_PER_US
 from robot.settings.stepper import Stepper
+from tests.rig.profiles import changed
 
 PULSES = st.integers(500, 2500)
 TIMES = {"quarter_ms": 100, "half_ms": 160}
@@ -40,6 +41,21 @@ def test_an_eased_slew_follows_its_parabolas():
     assert pieces(profile) == [*((pulse, 50_000) for pulse in up), (1800, 100_000)] + [
         (pulse, 50_000) for pulse in down
     ]
+
+
+@pytest.mark.parametrize("ease_ms", [0, 100])
+def test_a_half_turn_is_midway_at_the_position_between(ease_ms):
+    """Home of blue is 742 us from ccw and 825 us from cw."""
+    blue = changed("rubpyx", {"actuators.blue.ease_ms": ease_ms}).actuators_of(Servo)["blue"]
+    for start, end in (("ccw", "cw"), ("cw", "ccw")):
+        profile, at_us = drive_of("blue", blue).travel(start, end, held=False), {}
+        time_us = 0
+        for pulse_us, duration_us in pieces(profile):
+            time_us += duration_us
+            at_us.setdefault(pulse_us, time_us)
+        travel_us = at_us[blue.positions_us[end]]
+        assert at_us[blue.positions_us["home"]] == travel_us / 2
+        assert profile.end == blue.positions_us[end]
 
 
 def test_a_slew_may_go_beyond_its_end_and_back():
