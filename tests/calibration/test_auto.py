@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -105,11 +105,10 @@ class Robot:
 class Finds:
     """Finds two positions and a camera's place; the table is seen to move."""
 
-    turning_together = ()
+    turning_together: Sequence[Sequence[str]] = ()
 
     def __init__(self, session: Any) -> None:
         self.seen_moving = {"holder": FilmedServo(session.turning, {"lid": "open"})}
-        self.turning_together: list[list[str]] = []
 
     def find(self) -> Iterator[Finding]:
         advice = {"advice": ["the picture is blurred"]}
@@ -174,6 +173,13 @@ def test_a_way_that_no_film_shows_has_the_speed_of_the_others(robot):
     robot.turning.moving = 0
     found, rows = calibrated(robot, only="times")
     assert TRAVEL not in found.values and "pictures/s are too few" in rows[1]["text"]
+
+
+def test_servos_that_turn_the_cube_together_turn_little_in_a_pulse(robot, monkeypatch):
+    monkeypatch.setattr(Finds, "turning_together", [["holder"]])
+    found, _ = calibrated(robot, only="times")
+    # 5 degrees in 20 ms: 180 of them take 720, and quarters are slower than that anyway.
+    assert [row["ms"] for row in found.values[TRAVEL]] == [522.5, 522.5, 720.0]
 
 
 @pytest.mark.parametrize(

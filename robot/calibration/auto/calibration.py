@@ -27,6 +27,7 @@ from robot.calibration.trials.stepper_trials import BOARD_RATE
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirmable
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo, TravelRow
+from robot.settings.board_table import FRAME_US
 from robot.settings.stepper import Stepper
 from robot.text.faults import CalibrationError, RobotError, ScanError
 from solver.errors import CubistError, InvalidRequest
@@ -48,6 +49,10 @@ STEP = 0.05
 FEWEST_PROOFS, MOST_PROOFS = 2, 12
 COMING, MOST_CHANCE = 20, 0.05
 """Solving goes on until the chance of a fault in so many operations is no more than that."""
+APART_DEGREES = 5.0
+"""Most that servos which turn the cube together turn between two pulses, as one may be so far
+behind the other, besides its slack. The middle of the cube goes half the way of each: where they
+are 10 degrees apart a layer is 5 off square, which is too much."""
 FILMS = 6
 """Most films of a motion, until enough pictures show it under way."""
 
@@ -338,7 +343,11 @@ class AutomaticCalibration(Measurement):
 
     def _equal_times(self, servos: Mapping[str, FilmedServo]) -> Finding:
         """Give servos that turn the cube together the times of the slowest: one that is there
-        before the other would turn its layer alone."""
+        before the other would turn its layer alone.
+
+        Pulses of one servo begin up to a frame after those of the other, and so it follows as much
+        later: what they turn in a frame twists the cube between them, which limits their speed.
+        """
         ways = [
             (name, row, abs(round(seen.turn_degrees(row.between))))
             for name, seen in servos.items()
@@ -347,11 +356,16 @@ class AutomaticCalibration(Measurement):
         values: JsonObject = {f"actuators.{name}.travel": [] for name in servos}
         for name, row, degrees in ways:
             alike = [other for _, other, far in ways if far == degrees]
-            document = row.model_dump(mode="json") | {"ms": max(one.ms for one in alike)}
+            least_ms = round(degrees / APART_DEGREES * FRAME_US / 1000, 1)
+            document = row.model_dump(mode="json")
+            document["ms"] = max(least_ms, *(one.ms for one in alike))
             if row.held_ms is not None:
-                document["held_ms"] = max(one.held_ms or one.ms for one in alike)
+                document["held_ms"] = max(least_ms, *(one.held_ms or one.ms for one in alike))
             values[f"actuators.{name}.travel"].append(document)
-        text = f"{' and '.join(servos)} turn the cube together, as slowly as the slower one"
+        text = (
+            f"{' and '.join(servos)} turn the cube together, as slowly as the slower one, and by "
+            f"{APART_DEGREES:g} degrees a pulse at most"
+        )
         return Finding("times", text, values)
 
     def _film_travels(self, seen: FilmedServo, rows: Sequence[TravelRow]) -> Iterator[Finding]:
