@@ -4,6 +4,7 @@
 deadline: the machine's speed is no property of the program.
 """
 
+import gc
 import json
 import logging
 import os
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
     ranks = {tests / folder: rank for rank, folder in enumerate(WHOLE_ROBOTS)}
     items.sort(key=lambda item: ranks.get(item.path.parent, len(ranks)))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the thousands of tests out of every search for garbage, which took 8 % of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

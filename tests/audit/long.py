@@ -43,7 +43,7 @@ SHARDS = {
     "firmware": ("firmware", "link", "machine", "computer"),
     "robots": ("simulate", "twin", "settings", "motion"),
     "calibration": ("calibration", "guide"),
-    "service": ("system/service", "daemon", "api", "records", "panel"),
+    "service": ("system/service", "daemon", "api", "records", "panel", "audit"),
     "web": ("web", "screens", "display", "mqtt"),
     "install": ("system/install", "system/systemd"),
     "kernel": ("system/kernel",),

@@ -206,6 +206,7 @@ def test_it():
 """
 
 
+@pytest.mark.long
 def test_a_sample_is_tried_and_a_test_that_always_fails_notices_nothing(tmp_path: Path) -> None:
     before = (ROOT / PATH).read_bytes()
 
