@@ -255,13 +255,16 @@ class Servo(PositionTimes):
         midway, however many microseconds it is from either end. Two that turn one cube together
         would twist it otherwise.
         """
-        first, last = self._angles.get(start, 0), self._angles.get(end, 0)
-        passed = sorted(
+        ends = (0.0, self.positions_us[start]), (1.0, self.positions_us[end])
+        if not {start, end} <= self._angles.keys():
+            return [*ends]
+        first, last = self._angles[start], self._angles[end]
+        passed = (
             ((angle - first) / (last - first), self.positions_us[name])
             for name, angle in self._angles.items()
             if min(first, last) < angle < max(first, last)
         )
-        return [(0.0, self.positions_us[start]), *passed, (1.0, self.positions_us[end])]
+        return sorted({*ends, *passed})
 
     @property
     def places(self) -> Mapping[str, int]:
