@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 import struct
 import threading
@@ -209,6 +210,8 @@ async def test_all_boards_are_granted_the_same_time_and_a_dead_one_holds_nobody_
             for number in range(1, 4):
                 for board in (first, second):
                     assert await asyncio.to_thread(granted, board) == SLICE_TICKS
+                more = await asyncio.to_thread(select.select, [first, second], [], [], 0.02)
+                assert more == ([], [], []), "no more time until both have made this"
                 for board in (first, second):
                     board.sendall(about_no_pin(Kind.GRANT, number * slice_us))
             await asyncio.to_thread(granted, first)
