@@ -116,7 +116,7 @@ def test_every_robot_finds_its_positions_times_and_colours(name):
         seed: [
             violation
             for violation in one.violations
-            if violation.kind != "lost-steps" or not one.document["slower"]
+            if violation.kind != "lost-steps" or "lost" not in str(one.document["slower"])
         ]
         for seed, one in outcomes.items()
     }

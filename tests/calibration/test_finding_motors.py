@@ -75,8 +75,9 @@ def test_a_motor_is_known_by_its_steps_to_the_degree(factor, sign, off, inverted
     assert found.turn_steps == 1600 * factor
     assert found.inverted is (inverted != (sign < 0))
     assert found.play_steps == 3
-    values = wiring_finding("table", motor, found, {}).values
-    calibrated = apply(MINDCUBER, Calibration(robot="mindcuber", values=dict(values)))
+    finding = wiring_finding("table", motor, found, {})
+    assert ("tighten" in finding.slower) == (360 * 3 / found.turn_steps > 0.5)
+    calibrated = apply(MINDCUBER, Calibration(robot="mindcuber", values=dict(finding.values)))
     table = calibrated.actuators_of(Stepper)["table"]
     assert table.steps_per_turn == 1600 * factor
 

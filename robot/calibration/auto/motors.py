@@ -30,6 +30,9 @@ SLOWER = 0.9
 LEAST_SPEED = 0.4
 """A motor that loses steps is tried slower and slower, down to this part of its speed."""
 
+MUCH_PLAY_DEGREES = 0.5
+"""From this much play on a robot takes noticeably longer: that of four motors costs 7 %."""
+
 HARDER = 1.05
 """Factor of the acceleration at which a motor must lose no steps, of that which is kept.
 
@@ -125,12 +128,16 @@ def wiring_finding(
         f"actuators.{name}.steps_per_turn": found.turn_steps,
         backlash: found.play_steps,
     }
+    degrees = 360 * found.play_steps / found.turn_steps
+    loose = f"{name} has {degrees:.1f} degrees of play, which turns take up and come back from"
+    is_loose = degrees >= MUCH_PLAY_DEGREES and found.play_steps > settings.backlash_steps
     return Finding(
         "motor",
         f"{name}: turns {way}, {found.turn_steps} steps are a turn, {found.play_steps} of play",
         values,
         {backlash: 1 + found.turn_steps // 1000},
         evidence | {"steps_off_percent": round(100 * found.misses, 2)},
+        f"{loose}: tighten what it drives" if is_loose else "",
     )
 
 
