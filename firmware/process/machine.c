@@ -93,6 +93,7 @@ bool machine_run(uint64_t until)
         simulation_event();
         poll_core();
     }
+    simulation_reach(until);
     poll_core();
     reached = until > reached ? until : reached;
     return true;

@@ -12,6 +12,7 @@
 #define TIME_RECORD_TICKS 10000
 
 static uint64_t last_event;
+static uint16_t elapsed; /* since then */
 static uint64_t next_event = TIMER_IDLE;
 static uint32_t id; /* boot id */
 static uint8_t reset_cause;
@@ -25,7 +26,7 @@ void simulation_start(uint32_t boot_id, uint8_t cause)
 
 uint64_t simulation_now(void)
 {
-    return last_event;
+    return last_event + elapsed;
 }
 
 uint64_t simulation_next_event(void)
@@ -36,6 +37,7 @@ uint64_t simulation_next_event(void)
 void simulation_event(void)
 {
     last_event = next_event;
+    elapsed = 0;
     board_passes(last_event);
     if (last_event - pins_recorded() >= TIME_RECORD_TICKS) {
         pins_record(last_event, PIN_NONE, false, PIN_TIME);
@@ -43,9 +45,14 @@ void simulation_event(void)
     next_event = last_event + events_serve();
 }
 
+void simulation_reach(uint64_t tick)
+{
+    elapsed = tick > last_event ? (uint16_t)(tick - last_event) : 0;
+}
+
 uint16_t board_timer_elapsed(void)
 {
-    return 0;
+    return elapsed;
 }
 
 void board_timer_set(uint16_t wait)

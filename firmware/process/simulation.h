@@ -8,7 +8,7 @@
  * reset_cause. */
 void simulation_start(uint32_t boot_id, uint8_t cause);
 
-/* Returns the tick of the current, or last, timer event. */
+/* Returns the tick of the current timer event or, between events, the tick reached. */
 uint64_t simulation_now(void);
 
 /* Returns the tick of the next timer event. */
@@ -16,5 +16,8 @@ uint64_t simulation_next_event(void);
 
 /* Advances the time to the next timer event and serves it. */
 void simulation_event(void);
+
+/* Advances the time to a tick before the next timer event. */
+void simulation_reach(uint64_t tick);
 
 #endif

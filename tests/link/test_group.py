@@ -363,6 +363,26 @@ async def test_a_start_that_has_passed_is_a_fault(host_rig):
         await link.run(in_turn(stepper_move("pusher", 0, 100, LIMITS)), gate=TooLate())
 
 
+class Asking(TooLate):
+    """A gate that asks for the board's clock again and again."""
+
+    async def start_tick(self, session: LinkSession) -> int:
+        session.board_clock.forget_time()
+        for _ in range(40):
+            await session.ask_clock(asyncio.Lock())
+        self.compared = list(session.board_clock.new)
+        return await super().start_tick(session)
+
+
+async def test_a_board_reads_its_clock_between_question_and_answer(host_rig):
+    """And not at its last event, which may have been before the question."""
+    link, gate = await host_rig.homed_link("pusher"), Asking()
+    with pytest.raises(RobotError):
+        await link.run(in_turn(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
+    for one in gate.compared:
+        assert one.asked_at * TICKS_PER_S <= one.ticks + 1 <= one.heard_at * TICKS_PER_S + 2
+
+
 def compare_s(clock: BoardClock, at_s: float, takes_s: float, board_s: float) -> None:
     """A comparison by the seconds of both clocks."""
     clock.compare(at_s, at_s + takes_s, round(board_s * TICKS_PER_S))
