@@ -194,7 +194,7 @@ def test_what_does_not_turn_or_is_out_of_view_is_named():
         part.find_line()
 
 
-@pytest.mark.parametrize("cw", [1.8, 3.8, -3.8])
+@pytest.mark.parametrize("cw", [1.8, 11.8, -3.8])
 def test_stops_are_looked_at_each_from_zero(cw):
     watch, part = lined(12.0)
     watch.degrees_of = lambda pulse: (
@@ -208,9 +208,10 @@ def test_stops_are_looked_at_each_from_zero(cw):
         "cw": pytest.approx(2020 - cw / 0.18 + 6, abs=1),
     }
     assert off == {"ccw": pytest.approx(-0.9, abs=0.1), "cw": pytest.approx(cw, abs=0.1)}
-    watch.degrees_of = lambda pulse: straight(pulse) + (4.2 if pulse > 1900 else 0.0)
-    with pytest.raises(CalibrationError, match=r"holder stands \+4.2 degrees off at 20\d\d us"):
-        part.find_stops()
+    for off in (-4.2, 12.2):
+        watch.degrees_of = lambda pulse, off=off: straight(pulse) + (off if pulse > 1900 else 0.0)
+        with pytest.raises(CalibrationError, match=rf"stands \{off:+} degrees off at 20\d\d us"):
+            part.find_stops()
 
 
 def test_a_servo_stops_at_its_limit_if_that_is_hardly_short_of_a_position():

@@ -20,6 +20,9 @@ from robot.text.faults import CalibrationError
 MOST_OFF_DEGREES = 4.0
 """Largest distance of the ends of its way from their place on the line."""
 
+MOST_BEYOND_DEGREES = 12.0
+"""Largest distance to the other side: nothing is in its way, and many servos are not straight."""
+
 MOST_SHORT_DEGREES = 2.0
 """Largest distance of a servo's limits from a position: layers may be that far off square."""
 
@@ -64,9 +67,9 @@ class Rotation(ABC):
 
     ``quarters``: quarter turns of a servo's positions by their names. Angles are in degrees.
     ``sweep``: how far to either side its line is measured, in steps of ``step_us`` of a servo and
-    ``step_degrees`` of a stepper. ``most_off``: how far from there the line may have the ends.
-    ``looks_at``: the parts of a quarter turn of a layer at which the camera looks. ``short_us``: by
-    how much the limits of a servo keep it from positions.
+    ``step_degrees`` of a stepper. ``most_off``: how far short of their place on the line its ends
+    may be. ``looks_at``: the parts of a quarter turn of a layer at which the camera looks.
+    ``short_us``: by how much the limits of a servo keep it from positions.
     """
 
     sweep: float
@@ -283,6 +286,8 @@ class Rotation(ABC):
             self.expect(wanted)
             error = self.angle() - wanted
             most = MOST_OFF_DEGREES if first is not None else self.most_off
+            if first is None and error * wanted > 0:
+                most = MOST_BEYOND_DEGREES
             if abs(error) > most and at != pulse:
                 raise self.actuator.limits_error(pulse)
             if abs(error) > most:
