@@ -45,7 +45,7 @@ def slew_along(
     there: a degree does not everywhere take as many microseconds."""
     if travel_us <= 0 or ease_us < 0 or 2 * ease_us > travel_us:
         raise motion_error(
-            f"{actuator}: easing takes 2 x {ease_us} us of a travel of {travel_us} us"
+            f"{actuator}: a travel of {travel_us} us, with 2 x {ease_us} us of easing in it"
         )
     beyond_us, back_us = overshoot
     (*_, (_, before_us), (_, end_us)) = way
