@@ -419,7 +419,7 @@ def parse_misadjustment(text: str) -> Misadjustment:
         found = Misadjustment(-1)
     if not (0 <= found.seed <= LARGEST_SEED and 0 < found.scale <= LARGEST_SCALE):
         raise InvalidRequest(
-            f"--misadjust {text}: write SEED or SEED:SCALE, a whole number from 0 and a number up "
-            f"to {LARGEST_SCALE:g}, such as 7 or 7:0.5"
+            f"--misadjust {text}: write SEED or SEED:SCALE, a whole number from 0 and a number "
+            f"above 0, up to {LARGEST_SCALE:g}, such as 7 or 7:0.5"
         )
     return found
