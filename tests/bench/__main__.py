@@ -11,6 +11,7 @@ from importlib import import_module
 
 FILES = {
     "algorithms": "algorithms nxn",
+    "calibration": "calibration",
     "daemon": "button daemon latency memory",
     "firmware": "firmware pico",
     "page": "page",

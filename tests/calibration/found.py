@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from robot.calibration.auto.calibration import AutomaticCalibration
+from robot.calibration.auto.proof import PROVING
 from robot.mechanism.grippers import GrippersSettings
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.board_table import PINS
 from robot.settings.stepper import Stepper
+from robot.text.faults import RobotError, ScanError
 from robot.twin.misadjustment import Misadjustment, parse_misadjustment
 from robot.twin.registry import degree_us, parts_of, position_errors
 from robot.twin.simulated import cube_put_in
@@ -35,7 +37,7 @@ class Outcome:
     ``off_degrees``: of each servo position from the truth; ``uncertain_degrees``: by how much it
     says that it may be. ``wrong_motors``: what was found of steppers and is not so.
     ``travel_parts``: each time that was found as a part of the true one. ``wider_degrees``: by how
-    much more than needed jaws open.
+    much more than needed jaws open. ``solved``: cubes after it, before the first that was not.
     """
 
     document: Mapping[str, Any]
@@ -46,6 +48,7 @@ class Outcome:
     wider_degrees: Mapping[str, float]
     violations: Sequence[Violation]
     kept_before_the_end: Mapping[str, Any]
+    solved: int = 0
 
     @classmethod
     def of(
@@ -132,9 +135,10 @@ def at_pins_of_host(profile: RobotProfile) -> RobotProfile:
     return profile.with_board("host", pins)
 
 
-def calibrated(name: str, misadjusted: str) -> Outcome:
-    """Let a robot of a profile calibrate itself, in simulated time."""
-    profile = at_pins_of_host(changed(name, {"policy.search_s": SEARCH_S}))
+def calibrated(name: str, misadjusted: str, *, solves: int = 0, size: int | None = None) -> Outcome:
+    """Let a robot of a profile calibrate itself and solve cubes then, in simulated time."""
+    changes: dict[str, Any] = {"policy.search_s": SEARCH_S}
+    profile = at_pins_of_host(changed(name, changes | ({"cube.size": size} if size else {})))
     truth = parse_misadjustment(misadjusted)
     cube = cube_put_in(profile.cube.size, truth.seed, truth)
     with SimulatedRun(profile, cube, misadjusted=truth) as run:
@@ -143,5 +147,22 @@ def calibrated(name: str, misadjusted: str) -> Outcome:
         with session.maintenance():
             for _ in measurement.measure():
                 pass
-        violations, kept = run.robot.violations, session.stored.values
-        return Outcome.of(profile, truth, measurement.document, violations, kept)
+            violations, kept = [*run.robot.violations], session.stored.values
+            document = measurement.document
+            outcome = Outcome.of(profile, truth, document, violations, kept)
+            if not solves or outcome.why_not:
+                return outcome
+            session.try_out(document["values"])
+            solved = _solve_cubes(session, solves)
+        return replace(outcome, solved=solved, violations=[*run.robot.violations])
+
+
+def _solve_cubes(session: SimulatedCalibration, solves: int) -> int:
+    """Scramble and solve cubes. Return how many were solved before the first that was not."""
+    for number in range(solves):
+        try:
+            if not session.perform(PROVING, solved=True).solved:
+                return number
+        except (RobotError, ScanError):
+            return number
+    return solves
