@@ -101,11 +101,12 @@ async def test_the_camera_s_picture_is_drawn_with_its_frame_and_advice():
     client = FakeCalibrationClient()
     app = CalibrationApp(client.session, [step_dialog(STEPS["camera"])])
     async with app.run_test(size=(100, 40)) as pilot:
-        async with asyncio.timeout(30):
-            while "all is well" not in text_of(pilot, "#advice"):
-                await pilot.pause(0.05)
-        assert text_of(pilot, "#advice").startswith("camera top, face U")
         image = app.screen.query_one("#picture", ImageWidget)
+        async with asyncio.timeout(30):
+            # The picture gets its place on the screen a moment after the texts are set.
+            while "all is well" not in text_of(pilot, "#advice") or not image.size:
+                await pilot.pause(0.01)
+        assert text_of(pilot, "#advice").startswith("camera top, face U")
         before = [image.render_line(line) for line in range(20)]
         assert before[10].text.count("▀") > 30
         await press_keys(pilot, ["tab", "shift+down", "shift+down", "shift+down", "right", "enter"])
