@@ -37,10 +37,12 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def avrdude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a stand-in for avrdude writes what it was asked for."""
+    """Where stand-ins for avrdude, and for a compiler that few computers have, write what they
+    were asked for."""
     told = tmp_path / "told"
-    (tmp_path / "avrdude").write_text(f'#!/bin/sh\necho "$@" >>{told}\n')
-    (tmp_path / "avrdude").chmod(0o755)
+    for name in ("avrdude", "arm-none-eabi-gcc"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "$@" >>{told}\n')
+        (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     return told
 
