@@ -34,36 +34,37 @@ from solver.errors import CubistError, InvalidRequest
 from solver.files import JsonMapping, JsonObject
 
 MARGIN = 1.04
-"""Travel times are kept so much longer than measured: too short a time spoils a solve."""
+"""Factor by which kept travel times exceed the measured ones: too short a time spoils a solve."""
 
 NOT_FOR_TIMES = frozenset({RequestError.code, "emergency-stop", "calibration-stopped"})
 """Codes of errors that say nothing about times: a person stopped the robot, or the daemon refused
-the request for a reason that is no fault of the robot."""
+the request although the robot did not fail."""
 
 AS_FAST = 0.03
-"""Largest part by which a time may be longer than in the profile and count as the same."""
+"""Maximum relative excess of a time over the profile's at which it still counts as equal."""
 
 STEP = 0.05
-"""Part of the times by which each trial of shorter times is faster than the one before."""
+"""Reduction of times from one trial to the next, as a fraction of the original times."""
 
 FEWEST_PROOFS, MOST_PROOFS = 2, 12
 COMING, MOST_CHANCE = 20, 0.05
-"""Solving goes on until the chance of a fault in so many operations is no more than that."""
+"""A number of operations, and the maximum chance of a fault in them at which proofs end."""
 APART_DEGREES = 5.0
-"""Most that servos which turn the cube together turn between two pulses, as one may be so far
-behind the other, besides its slack. The middle of the cube goes half the way of each: where they
-are 10 degrees apart a layer is 5 off square, which is too much."""
+"""Maximum turn between two pulses of servos that turn the cube together: one may lag by this angle,
+besides its slack. The middle of the cube follows each by half. If they are 10 degrees apart, a
+layer is 5 off square, which is too much."""
 FILMS = 6
-"""Most films of a motion, until enough pictures show it under way."""
+"""Maximum number of films of a motion while too few pictures show it moving."""
 
 
 CAMERA, TIMES, COLOURS = "camera", "times", "colours"
 
 
 def stages_of(profile: RobotProfile) -> tuple[str, ...]:
-    """Return what can be measured again on its own: the positions of an actuator, and more.
+    """Return the stages that can be measured again on their own: the positions of each actuator,
+    camera, times and colours.
 
-    The camera films the times of servos that turn the cube.
+    Times are a stage only if servos turn the cube, because the camera films only those.
     """
     turning = {part.motor for part in profile.mechanism.rotating}
     times = (TIMES,) if turning & profile.actuators_of(Servo).keys() else ()
@@ -71,7 +72,7 @@ def stages_of(profile: RobotProfile) -> tuple[str, ...]:
 
 
 def require_finder(profile: RobotProfile) -> type[Finder]:
-    """Return what finds this robot's positions; raises ``CalibrationError`` where nothing does."""
+    """Return the finder of this robot's positions. Raise ``CalibrationError`` if there is none."""
     try:
         profile.require_drivable()
     except InvalidRequest as error:
@@ -83,7 +84,7 @@ def require_finder(profile: RobotProfile) -> type[Finder]:
 
 
 def stage_of(key: str) -> str:
-    """Return the stage that a calibrated value belongs to, by its key."""
+    """Return the stage of the calibrated value with this key."""
     room, *rest = key.split(".")
     if room != "actuators":
         return {"cameras": CAMERA}.get(room, room)
@@ -91,12 +92,12 @@ def stage_of(key: str) -> str:
 
 
 class AutomaticCalibration(Measurement):
-    """All that the robot finds out by itself; its values are kept only after they are proven.
+    """The calibration that a robot does by itself. Its values are kept only after they are proven.
 
-    Until then they are tried out, and forgotten when maintenance ends: whatever breaks it off
-    leaves the old calibration. ``clock``: seconds of the robot's time. ``only``: one of
-    :func:`stages_of`; whatever else is found on the way to it stays as it is kept. ``faster``: by
-    which part times may get shorter than what is known to be enough, while cubes are solved.
+    Until then they are only tried out, and discarded when maintenance ends, so that the old
+    calibration survives any interruption. ``clock``: seconds of the robot's time. ``only``: one of
+    :func:`stages_of`; other values found on the way are not changed. ``faster``: maximum fraction
+    by which to shorten times that are known to be enough, while cubes are still solved.
     """
 
     name = "auto"
@@ -139,11 +140,11 @@ class AutomaticCalibration(Measurement):
         except CubistError as broken_off_by:
             error = broken_off_by
         except KeyboardInterrupt:
-            is_interrupted = True  # the first thing to ask of the robot now is to stop
+            is_interrupted = True  # the next request to the robot must be the one to stop
             raise
         finally:
             if not is_interrupted:
-                with contextlib.suppress(CubistError):  # it forgets them with maintenance anyway
+                with contextlib.suppress(CubistError):  # the end of maintenance discards them too
                     self.session.try_out({})
         self.end(error)
         if isinstance(error, DaemonError):
@@ -151,11 +152,11 @@ class AutomaticCalibration(Measurement):
 
     @property
     def tried_values(self) -> JsonObject:
-        """Return the values found by now, proven or not."""
+        """Return the values found so far, proven or not."""
         return self._found
 
     def end(self, error: CubistError | None = None) -> None:
-        """Conclude: all was found and proven, or ``error`` broke it off and nothing is to keep."""
+        """Set the result: all values, found and proven, or none if ``error`` ended it early."""
         took_s = 0.0 if self._began is None else round(self._clock() - self._began, 1)
         values, gain = self._found if error is None else {}, self._gain()
         document: JsonObject = {
@@ -188,7 +189,8 @@ class AutomaticCalibration(Measurement):
         self.result = Result(values, self._uncertain, document, text, error is None, error)
 
     def _gain(self) -> dict[str, float]:
-        """Mean plans of the cubes that were solved: with what was found, and with what is kept."""
+        """Return mean planned times of the solved cubes, with the found and with the kept values,
+        the number of operations and the chance of a fault."""
         if not self._proofs:
             return {}
         operations = sum(proof.operations for proof in self._proofs)
@@ -240,8 +242,8 @@ class AutomaticCalibration(Measurement):
             yield self._shorten_times(filmed)
 
     def _require_rest(self) -> None:
-        """Raise ``CalibrationError`` where what stays as it is kept was never confirmed: without
-        that no cube is solved as a proof."""
+        """Raise ``CalibrationError`` if a value that ``only`` leaves alone was never confirmed,
+        because no cube could then be solved as a proof."""
         if self._only is None:
             return
         places = confirmable(self.session.profile)
@@ -256,7 +258,7 @@ class AutomaticCalibration(Measurement):
             ) from error
 
     def _positions(self, finder: Finder) -> Iterator[Finding]:
-        """All positions: each shows where the others are. For times the face in view is enough."""
+        """Find all positions, because each depends on others. For times, only find the face."""
         if self._only == TIMES:
             yield next(finder.find())
             return
@@ -289,9 +291,9 @@ class AutomaticCalibration(Measurement):
         )
 
     def _shorten_times(self, filmed: Collection[str]) -> Finding:
-        """Shorter times, step by step, as long as all cubes are solved with a little less still.
+        """Shorten times step by step, while cubes are solved even with times a margin below these.
 
-        After one that was not solved the robot goes back to the step before, which it proves again.
+        If one is not solved, return to the previous step and prove that again.
         """
         base = self.session.calibrated
         good = [0.0]
@@ -315,7 +317,8 @@ class AutomaticCalibration(Measurement):
         return Finding("faster", text, values, evidence={"percent": round(percent, 1)})
 
     def _is_faultless(self) -> bool:
-        """Return whether the robot solves cubes with the values tried out; note the proofs."""
+        """Return whether the robot solves cubes with the values tried out. If so, note the
+        proofs."""
         proofs: list[Proof] = []
         while not is_proven(proofs):
             try:
@@ -330,7 +333,7 @@ class AutomaticCalibration(Measurement):
         return True
 
     def _travel(self, finder: Finder) -> Iterator[Finding]:
-        """Times between positions, of what the camera sees move; for others why they stay."""
+        """Find times between positions of servos that the camera sees move. Say why others stay."""
         for name, servo in self.session.profile.actuators_of(Servo).items():
             key = f"actuators.{name}.travel"
             if name not in finder.seen_moving:
@@ -342,11 +345,11 @@ class AutomaticCalibration(Measurement):
             yield self._equal_times({name: finder.seen_moving[name] for name in names})
 
     def _equal_times(self, servos: Mapping[str, FilmedServo]) -> Finding:
-        """Give servos that turn the cube together the times of the slowest: one that is there
-        before the other would turn its layer alone.
+        """Give servos that turn the cube together the times of the slowest, because one that
+        arrives first would turn its layer alone.
 
-        Pulses of one servo begin up to a frame after those of the other, and so it follows as much
-        later: what they turn in a frame twists the cube between them, which limits their speed.
+        The pulses of one servo begin up to a frame after those of the other, and it lags by as
+        much. Its turn within a frame twists the cube between them, which limits their speed.
         """
         ways = [
             (name, row, abs(round(seen.turn_degrees(row.between))))
@@ -369,8 +372,8 @@ class AutomaticCalibration(Measurement):
         return Finding("times", text, values)
 
     def _film_travels(self, seen: FilmedServo, rows: Sequence[TravelRow]) -> Iterator[Finding]:
-        """Film the ways of a servo; one that no film shows well gets its time from the lowest speed
-        of the others, if there are any."""
+        """Film the motions of a servo. One that no film shows well enough gets its time from the
+        lowest speed of the others, if any."""
         name, slowest_ms = seen.rotation.name, 0.0
         left: list[tuple[TravelRow, str, str]] = []
         for row in rows:
@@ -392,10 +395,10 @@ class AutomaticCalibration(Measurement):
     def _film_way(
         self, seen: FilmedServo, way: tuple[str, str]
     ) -> tuple[tuple[float, float] | None, int, float]:
-        """Film a way until two films agree.
+        """Film a motion until two films agree.
 
-        Return its time and how far off that may be, in ms, or None; how many pictures show it, and
-        how many the camera takes in a second.
+        Return its time and that time's uncertainty in ms, or None if no films agree; the number of
+        pictures that show it; and the camera's pictures per second.
         """
         degrees = seen.turn_degrees(way)
         travels: list[FilmedTravel] = []
@@ -421,8 +424,10 @@ class AutomaticCalibration(Measurement):
         how: str,
         pictures: int,
     ) -> Finding:
-        """Return the time of a way with its margin, by what was measured and its error in ms;
-        ``how`` it was, if not by a film of it."""
+        """Return the time of a motion, with its margin, as a finding.
+
+        ``measured``: time and uncertainty in ms. ``how`` says if it was not filmed.
+        """
         name, way, (took_ms, within_ms) = seen.rotation.name, row.between, measured
         kept_ms = took_ms * MARGIN + within_ms
         return Finding(
@@ -435,8 +440,8 @@ class AutomaticCalibration(Measurement):
         )
 
     def _servo_with_times(self, name: str) -> Servo:
-        """The servo with the times found by now, the others as in the profile or, where only
-        times are found anew, as kept."""
+        """Return the servo with the times found so far. Other times are those of the profile or, if
+        only one stage is measured, those of the calibration."""
         kept = self.session.profile if self._only is None else self.session.calibrated
         servo = kept.actuators_of(Servo)[name]
         found = self._found.get(f"actuators.{name}.travel")
@@ -448,7 +453,7 @@ class AutomaticCalibration(Measurement):
 
 
 def is_proven(proofs: Sequence[Proof]) -> bool:
-    """Return whether cubes were solved so often without a fault that none is to be expected."""
+    """Return whether enough cubes were solved without a fault."""
     if len(proofs) < FEWEST_PROOFS:
         return False
     operations = sum(proof.operations for proof in proofs)
@@ -456,7 +461,7 @@ def is_proven(proofs: Sequence[Proof]) -> bool:
 
 
 def _say_slower(name: str, row: TravelRow, kept_ms: float) -> str:
-    """Say by how much a servo is slower than in the profile, and what to do; empty if it is not."""
+    """Return text on how much slower a servo is than in the profile and what to do, or ""."""
     if kept_ms <= row.ms * (1 + AS_FAST):
         return ""
     way = f"from {row.between[0]} to {row.between[1]}"
@@ -468,7 +473,7 @@ def _say_slower(name: str, row: TravelRow, kept_ms: float) -> str:
 
 
 def _why_not(profile: RobotProfile) -> str:
-    """Say why nothing finds this robot's positions, and what to do instead."""
+    """Return text on why no finder supports this robot, and what to do instead."""
     sensed = [name for name, one in profile.actuators_of(Stepper).items() if one.homing is not None]
     if obstacle := obstacle_for(profile):
         why = f"cannot find its positions itself, because {obstacle}"
@@ -481,12 +486,12 @@ def _why_not(profile: RobotProfile) -> str:
 
 
 def shorten_times(profile: RobotProfile, filmed: Collection[str], part: float) -> JsonObject:
-    """Times of the profile's servos, shorter by a part of them, as calibrated values.
+    """Return the times of the profile's servos, shortened by a fraction, as calibrated values.
 
-    A profile's times are those of its author's servos. Nothing shows how long a lid takes, except
-    that everything still works when it is given less time. So the times are shortened in steps, and
-    after each step cubes are scrambled and solved. Of servos that were ``filmed`` only what
-    friction of the cube adds gets shorter.
+    A profile's times are those of its author's servos. The only way to learn how long a lid takes
+    is to see that everything still works with less time. So the times are shortened in steps, and
+    after each step cubes are scrambled and solved. For ``filmed`` servos, only the additional time
+    for the cube's friction and the settling times get shorter.
     """
     values: JsonObject = {}
     left = 1 - part

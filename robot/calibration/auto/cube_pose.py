@@ -1,9 +1,9 @@
-"""The pose of a cube before a camera that sees several of its faces at once.
+"""The pose of a cube in front of a camera that sees several of its faces at once.
 
-The profile says where the faces should be in the picture; a camera that was mounted by hand sees
-them elsewhere. One face is found by itself or, where each is seen too much from the side for that,
-by trying where it would be before a camera that is mounted somewhat askew. The cube being a cube,
-it says where the others are, and those that are then found there make the pose exact.
+The profile says where the faces should be in the picture, but a camera mounted by hand sees them
+elsewhere. One face is found on its own. If the camera sees all of them too obliquely for that, the
+places that a camera mounted somewhat askew would show are tried. One face of a cube determines the
+places of the others, and those found there make the pose exact.
 """
 
 from __future__ import annotations
@@ -30,36 +30,38 @@ Floats = NDArray[np.float64]
 Quads = Mapping[Site, Floats]
 
 FOCAL_PARTS = (0.6, 0.9, 1.3, 1.9, 2.8)
-"""Focal lengths of lenses, in widths of the picture, from which a fit may begin."""
+"""Focal lengths from which a fit starts, in widths of the picture."""
 
 FARTHEST_PITCHES = 2.0
-"""Largest distance of a face, in stickers, from its place in the profile."""
+"""Maximum distance of a face from its place in the profile, in stickers."""
 
 NEAR_PITCHES = 0.5
-"""Largest distance of a face that is found from its place by the others."""
+"""Maximum distance of a face from its place given by the others, in stickers."""
 
 CERTAIN = 0.6
-"""Fit from which a face that is found by itself is believed."""
+"""Minimum fit of a face that is found on its own."""
 
 ASKEW_DEGREES = (0, -4, 4, -8, 8)
 ASKEW_SHIFTS = (0.0, -0.03, 0.03, -0.06, 0.06)
 ASKEW_SCALES = (1.0, 0.93, 1.07)
-"""Turns, shifts (parts of the picture's width) and scales of a camera that are tried."""
+"""Turns, shifts (fractions of the picture's width) and scales of an askew camera to try."""
 
 CLOSE_PITCHES = 0.04
-"""Distance of corners from those of a cube, in stickers, from which no other place is tried."""
+"""Distance of corners from those of a cube, in stickers, below which no other place is tried."""
 
 FEWEST_FACES = 2
-"""Faces of one cube that show where the others are."""
+"""Minimum number of faces that determine the pose of a cube."""
 
 MOST_MISS_PITCHES = 0.15
-"""Largest distance of corners that are found from those of the fitted cube."""
+"""Maximum distance of corners from those of the fitted cube, in stickers."""
 
 
 @dataclass(frozen=True, eq=False)
 class CubePose:
-    """A pinhole camera before a cube with edges of length 2 around the origin: Rodrigues vector,
-    shift, focal length and middle of the picture in pixels."""
+    """A pinhole camera in front of a cube with edges of length 2 around the origin.
+
+    Rodrigues vector, shift, and the focal length and middle of the picture in pixels.
+    """
 
     turn: Floats
     shift: Floats
@@ -72,8 +74,7 @@ class CubePose:
 
     @classmethod
     def fit(cls, quads: Quads, resolution: tuple[int, int], start: CubePose | None) -> CubePose:
-        """The pose that has corners nearest to given ones, in pixels. Without a ``start`` two faces
-        or more are needed."""
+        """Fit the pose to corners in pixels. Without a ``start`` at least two faces are needed."""
         solid = np.concatenate([site_corners(site) for site in quads])
         pixels = np.concatenate(list(quads.values()))
         middle = (resolution[0] / 2, resolution[1] / 2)
@@ -120,7 +121,7 @@ def site_corners(site: Site) -> Floats:
 def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
     """Return the corners in pixels of every face that a camera shows in a picture uint8[H, W, 3].
 
-    Raises :class:`CalibrationError`.
+    Raise :class:`CalibrationError` if they are not those of one cube, or not all in view.
     """
     drawn: Quads = {
         view.site: np.asarray(np.array(view.quad) * camera.resolution) for view in camera.views
@@ -147,7 +148,8 @@ def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
 
 
 def _first_face(image: Image, drawn: Quads, size: int) -> Quads | None:
-    """The face that is surest by itself, at the site whose place in the profile is nearest."""
+    """Return the face found with the best fit, at the site whose place in the profile is nearest;
+    None if there is none."""
     grids = [one for one in locate_grids(image, (size,)) if one.fit >= CERTAIN]
     if not grids:
         return None
@@ -160,8 +162,10 @@ def _first_face(image: Image, drawn: Quads, size: int) -> Quads | None:
 
 
 def _faces_askew(image: Image, drawn: Quads, size: int, usual: CubePose) -> Quads | None:
-    """Faces where a camera that is mounted askew would show them, if they are of one cube: all of
-    them, or else two, one being too dark."""
+    """Return the faces found where a camera mounted askew would show them, if they fit one cube.
+
+    As many as possible, but two are enough, because one may be too dark. None if there are fewer.
+    """
     best: dict[int, tuple[float, Quads | None]] = {}
     resolution = (image.shape[1], image.shape[0])
     middle = np.array(resolution) / 2
@@ -186,7 +190,7 @@ def _faces_askew(image: Image, drawn: Quads, size: int, usual: CubePose) -> Quad
 
 
 def _near(faces: HintedSearch, hints: Quads, size: int) -> Quads:
-    """Every face that is near its hint, as long as there may still be enough of them."""
+    """Return the faces that are near their hints. Stop as soon as there cannot be enough."""
     found: dict[Site, Floats] = {}
     for left, (site, hint) in zip(range(len(hints), 0, -1), hints.items(), strict=True):
         if len(found) + left < FEWEST_FACES:
@@ -198,19 +202,20 @@ def _near(faces: HintedSearch, hints: Quads, size: int) -> Quads:
 
 
 def _miss(found: Quads, quads: Quads, size: int) -> float:
-    """Largest distance of corners that are found from those of a cube, in its smallest stickers."""
+    """Return the maximum distance of found corners from those of a cube, in its smallest
+    stickers."""
     pitch = min(FaceGrid.from_corners(quad, size).pitch for quad in quads.values())
     return max(float(np.abs(found[site] - quads[site]).max()) for site in found) / pitch
 
 
 def _apart(corners: Floats, hint: FaceGrid) -> float:
-    """Largest distance of corners from a hint's, in its pitches."""
+    """Return the maximum distance of corners from a hint's, in its pitches."""
     off = np.linalg.norm(nearest_turn(corners, hint.corners) - hint.corners, axis=1)
     return float(off.max()) / hint.pitch
 
 
 def _check(camera: CameraSettings, found: Quads, quads: Quads, size: int) -> None:
-    """Raises ``CalibrationError`` where the faces found are not of one cube, or not all in view."""
+    """Raise ``CalibrationError`` if the faces are not of one cube, or not wholly in the picture."""
     pitch = min(FaceGrid.from_corners(quad, size).pitch for quad in quads.values())
     miss = _miss(found, quads, size)
     if miss > MOST_MISS_PITCHES:
@@ -227,7 +232,7 @@ def _check(camera: CameraSettings, found: Quads, quads: Quads, size: int) -> Non
 
 
 def _check_seen(camera: CameraSettings, image: Image, quads: Quads, size: int) -> None:
-    """Raises :class:`CalibrationError` where a face is not to be seen where it should be."""
+    """Raise :class:`CalibrationError` if a face is not visible at its place."""
     grids = {site: FaceGrid.from_corners(quad, size) for site, quad in quads.items()}
     for site, grid in grids.items():
         beside = [other for at, other in grids.items() if at != site]

@@ -1,12 +1,12 @@
-"""Finds what motors on the faces of a cube need to know: nothing of it moves as a whole.
+"""Calibrates motors that turn the faces of a cube directly, while the cube itself stays in place.
 
-Cameras at the cube's corners see three faces each. Where a face is in the picture is found before
-anything moves. Each motor then turns its face a little to either side, and the camera that looks at
-that face measures how far: a line of angles against steps, which tells direction, steps of a turn
-and play. A motor has no positions: how its face stands when switched on is square.
+Cameras at the cube's corners see three faces each. Their corners in the picture are found before
+anything moves. Each motor then turns its face a little to either side, and a camera that sees the
+face measures the angle. The line of angles against steps gives direction, steps per turn and play.
+A motor has no positions: its angle at power-up is square.
 
-No face is turned further than an eighth of a turn until its motor is known, and only one at a time
-is off square, so that nothing can jam.
+No face turns further than an eighth of a turn before its motor is known, and only one at a time is
+off square, so that nothing can jam.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ from robot.settings.stepper import Stepper
 from robot.text.faults import CalibrationError
 
 MOST_LOOKS = 12
-"""Pictures until two in a row show the same."""
+"""Maximum number of pictures to take while waiting for two equal ones in a row."""
 
 SAME_DEGREES = 0.15
 
 LEAST_AGREEMENT = 0.5
-"""A face that looks less like itself than this is hidden, or another one."""
+"""Minimum correlation of a face with its first picture. Below it the face is hidden, or another
+one."""
 
 QUAD_SURE = 0.008
-"""Largest error of a corner of a face, as a part of the picture."""
+"""Maximum error of a corner of a face, as a fraction of the picture's size."""
 
 
 class DirectRotation(Rotation):
-    """A face that a motor turns, before a camera; degrees clockwise as seen from outside."""
+    """A face that a motor turns, seen by a camera; degrees clockwise as seen from outside."""
 
     sweep = 24.0
     step_us, step_degrees = 0, 3.0
@@ -98,7 +99,7 @@ class DirectRotation(Rotation):
 
 
 class DirectFinder(Finder):
-    """A stepper on each of five or six faces, and cameras that see the faces they turn."""
+    """A finder for steppers on five or six faces, and cameras that see the faces they turn."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -116,7 +117,7 @@ class DirectFinder(Finder):
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
-        """No servo is."""
+        """Return no servos: this mechanism has only steppers."""
         return {}
 
     def find(self) -> Iterator[Finding]:
@@ -131,7 +132,7 @@ class DirectFinder(Finder):
         let_turn(self._session, mechanism.motors.values())
         for site, name in mechanism.motors.items():
             camera, corners, _ = faces[site]
-            # Neighbours have moved by their play since the first picture.
+            # Neighbouring faces have moved by their play since the first picture.
             _, image = take_picture(self._session, camera.name)
             actuator = stepwise_move(self._session, self._profile, name)
             face = DirectRotation(self._session, actuator, camera.name, corners, image)
@@ -153,14 +154,14 @@ FINDERS["direct"] = (DirectFinder,)
 Floats = NDArray[np.float64]
 
 BINS = 720
-"""Bins of a whole turn."""
+"""Number of bins in a whole turn."""
 
 RADII = np.linspace(0.2, 0.92, 24)
-"""Parts of half an edge: outside the axle, inside the circle."""
+"""Radii as fractions of half an edge: outside the axle, inside the circle."""
 
 REACH_DEGREES = 40.0
-"""Search range around the expected position of a face: less than half a quarter turn, after which
-the grid of its stickers looks the same."""
+"""Search range around the expected angle of a face: less than half a quarter turn, because the grid
+of its stickers looks the same after a quarter turn."""
 
 SHADOW = 0.5
 """Exponent that makes dark colours count as much as bright ones."""
@@ -168,18 +169,18 @@ SHADOW = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Unrolled:
-    """A face around its middle, float64[radii, angles, 3], without its mean over each circle.
+    """A face in polar coordinates, float64[radii, angles, 3], minus its mean over each circle.
 
-    The corners of a turning layer stick out of the face that was there, and hide behind others.
-    The circle that touches the edges stays in view. Unrolled around its middle, a turned face is
-    the same picture shifted along the angle, and the shift is where the two agree best.
+    The corners of a turning layer leave the outline of the square face, and may be hidden by other
+    faces. The circle that touches the edges stays in view. In polar coordinates a turned face is
+    the same picture shifted along the angle. The shift is where the two correlate best.
     """
 
     picture: Floats
 
     @classmethod
     def from_picture(cls, image: Image, corners: Corners) -> Unrolled:
-        """Unroll a face of a picture uint8[H, W, 3] by its corners, ordered as drawn."""
+        """Unroll a face in a picture uint8[H, W, 3], given its corners in the order drawn."""
         square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float32)
         to_pixels = cv2.getPerspectiveTransform(square, np.asarray(corners, dtype=np.float32))
         angles = np.arange(BINS) * (2 * np.pi / BINS)
@@ -196,8 +197,8 @@ class Unrolled:
         return cls(even - even.mean(axis=1, keepdims=True))
 
     def turned_from(self, first: Unrolled, near: float) -> tuple[float, float]:
-        """Degrees clockwise by which the face has turned since a picture of it, the nearest to
-        ``near``, and how well the two agree there, up to 1."""
+        """Return the degrees clockwise by which the face has turned since ``first``, nearest to
+        ``near``, and the correlation of the two there, up to 1."""
         spectrum = np.fft.rfft(self.picture, axis=1) * np.fft.rfft(first.picture, axis=1).conj()
         weights = RADII[:, None]
         agreement = (np.fft.irfft(spectrum, BINS, axis=1).sum(axis=2) * weights).sum(axis=0)

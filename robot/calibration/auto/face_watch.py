@@ -1,4 +1,4 @@
-"""The face that a camera sees, as a measuring instrument: angles in degrees, not in pixels."""
+"""Measures angles of the face that a camera sees, in degrees instead of pixels."""
 
 from __future__ import annotations
 
@@ -24,27 +24,31 @@ Floats = NDArray[np.float64]
 
 UNIT_SQUARE = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
 MOST_LOOKS = 12
-"""Pictures until two in a row show the same; something that still moves then never stops."""
+"""Maximum number of pictures to take while waiting for two equal ones in a row."""
 SAME_DEGREES = 0.15
 MOST_TREMBLING = 3.0
-"""Degrees between pictures of a face that trembles; one that moves further is under way."""
+"""Maximum range of angles of a face that trembles, in degrees. Beyond it the face is moving."""
 SAME_PLACE = 0.004
-"""Half widths by which corners may differ: a quarter of a degree of tilt."""
+"""Maximum difference of corners at rest, in half widths: a quarter of a degree of tilt."""
 LIFTED = 0.06
-"""A face whose corners are so far off a turned square (in half widths) is not flat on the table."""
+"""Deviation of the corners from a rotated square, in half widths, above which the face is not flat
+on the table."""
 BORDER = 0.01
-"""Parts of the picture's width by which a face has to stay away from its border."""
+"""Minimum distance from the picture's border, as a fraction of its width."""
 OTHER_FACE = 0.12
-"""Mean difference of the stickers' chromaticities from which it is another face."""
+"""Mean difference of the stickers' chromaticities above which it is another face."""
 OTHER_STICKER = 0.15
-"""Difference of chromaticities from which one sticker is another; a reflection may change one."""
+"""Chromaticity difference above which a sticker is a different one. One sticker may differ because
+of a reflection."""
 
 
 @dataclass(frozen=True, eq=False)
 class FacePose:
-    """A face flat on its table: ``degrees`` it is turned in the picture's sense, as the robot's
-    table would have turned it; ``colours``: float64[n * n, 3], chromaticities of its stickers in
-    the order in which it stands."""
+    """The angle of a flat face, and its appearance.
+
+    ``degrees``: angle by which the robot's table would have turned it. ``colours``: chromaticities
+    of its stickers, float64[n * n, 3], row by row from the first of its ``corners``.
+    """
 
     degrees: float
     colours: Floats
@@ -54,9 +58,9 @@ class FacePose:
 class RotationGauge:
     """One camera that looks at one face from above.
 
-    The first face that it sees, and ``zero`` degrees from it, is where degrees count from; its
-    quadrilateral gives the plane in which they are measured. Angles of what turns the cube count
-    clockwise from below, so that they fall as the face turns clockwise in the picture.
+    Angles count from ``zero`` degrees beyond the first face that it sees, whose quadrilateral
+    defines the plane of measurement. They are angles of the part that turns the cube, clockwise as
+    seen from below, so they fall as the face turns clockwise in the picture.
     """
 
     def __init__(self, session: Session, camera: CameraSettings, view: View) -> None:
@@ -74,9 +78,10 @@ class RotationGauge:
         self._lost: Image | None = None
 
     def look(self, near: float = 0.0) -> FacePose | None:
-        """Return the face once the picture is at rest; None while something covers it.
+        """Wait until the picture is still, and return the face; None if something covers it.
 
-        A face looks the same after a quarter turn: the angle is the one nearest to ``near``.
+        A face looks the same after a quarter turn, so the angle returned is the one nearest to
+        ``near``.
         """
         before = self._glance(near)
         seen = [] if before is None else [before]
@@ -89,16 +94,15 @@ class RotationGauge:
         return self._steady(seen)
 
     def _steady(self, seen: list[FacePose]) -> FacePose | None:
-        """Return the middle of pictures of a face that trembles: servos hunt, cameras shake. One
-        that is hidden in most of them is covered."""
+        """Return the median of pictures of a face that trembles: servos hunt, cameras shake. None
+        if most do not show the face, or if it moves."""
         angles = [one.degrees for one in seen]
         if len(seen) <= MOST_LOOKS / 2 or max(angles) - min(angles) > MOST_TREMBLING:
             return None
         return replace(seen[-1], degrees=float(np.median(angles)))
 
     def lost_face_error(self, text: str) -> CalibrationError:
-        """Return the error for a face that left the view: a fault of the picture, if there is one,
-        else ``text``."""
+        """Return the error for a lost face: a flaw of the picture, if any, else ``text``."""
         image, place = self._first
         flaw = None if self._lost is None else find_flaw(self._lost, self._size, place, image)
         if flaw is not None:
@@ -108,10 +112,10 @@ class RotationGauge:
     def level_corners(self, follow: bool = False) -> Floats | None:
         """Return the corners of the face on top, in the plane of the level face.
 
-        float64[4, 2] in half widths, taken once the picture is at rest; None while something covers
-        the face. It may be tilted, but is turned less than an eighth from the first face seen.
-        ``follow``: look near the last place first, because something that may be taken for a part
-        of the face hides another.
+        float64[4, 2] in half widths, measured once the picture is still; None if something covers
+        the face. It may be tilted, but must be turned less than an eighth from the first face seen.
+        ``follow``: look near the last position first, because something that looks like a part of
+        the face hides another part.
         """
         earlier: list[Floats] = []
         was_covered = False
@@ -122,8 +126,8 @@ class RotationGauge:
             was_covered = corners is None
             if corners is None:
                 continue
-            # Any earlier picture counts: a face that is partly hidden may be found in two places,
-            # now in one and now in the other.
+            # Compare with all earlier pictures, because a partly hidden face may be found in two
+            # alternating places.
             if any(np.abs(corners - one).max() < SAME_PLACE for one in earlier):
                 return corners
             earlier.append(corners)
@@ -139,7 +143,7 @@ class RotationGauge:
         return self.level(np.asarray(grid.corners, dtype=np.float64))
 
     def _followed_grid(self) -> FaceGrid | None:
-        """Return the face near its last place or, if it is not there, anywhere."""
+        """Return the face near its last position or, if it is not there, anywhere."""
         if self._level_grid is not None:
             _, image = take_picture(self._session, self._camera)
             grid = confirm_grid(image, self._level_grid)
@@ -148,16 +152,16 @@ class RotationGauge:
         return self._grid()[1]
 
     def level(self, corners: Floats) -> Floats:
-        """Return corners of the picture in the plane of the level face, float64[4, 2].
+        """Convert corners from the picture to the plane of the level face.
 
-        In half widths, in the order of the level face's corners.
+        float64[4, 2] in half widths, in the order of the level face's corners.
         """
         return nearest_turn(self._plane_corners(corners), UNIT_SQUARE)
 
     def flat_picture(self, reach: float, half_width_px: int) -> NDArray[np.float32]:
-        """Return the plane of the level face as seen from straight above, float32[n, n, 3].
+        """Take a picture, and return the level face's plane as seen from straight above.
 
-        ``reach``: half widths of the face from its middle to the edges.
+        float32[n, n, 3]. ``reach``: half widths of the face from its middle to the edges.
         """
         assert self._plane is not None
         _, image = take_picture(self._session, self._camera)
@@ -191,7 +195,7 @@ class RotationGauge:
             self.begin(image, grid)
         degrees = self.degrees(np.asarray(grid.corners, dtype=np.float64), near)
         if degrees is None:
-            # In a blurred picture a corner may be found beside its place: look where it should be.
+            # A blurred picture may shift a corner: look where the face should be.
             expected = FaceGrid.from_corners(self.corners_at(near), self._size)
             grid = confirm_grid(image, expected)
             if grid is None:
@@ -201,7 +205,7 @@ class RotationGauge:
         return None if degrees is None else FacePose(degrees, chromaticities(image, grid), corners)
 
     def begin(self, image: Image, grid: FaceGrid) -> None:
-        """Count degrees from a face in a picture."""
+        """Set the zero and the plane of measurement from a face in a picture, and note advice."""
         first = nearest_turn(np.asarray(grid.corners, dtype=np.float64), self._usual)
         matrix, _ = cv2.findHomography(first, UNIT_SQUARE)
         self._plane = np.asarray(matrix, dtype=np.float64)
@@ -220,9 +224,9 @@ class RotationGauge:
     ) -> float | None:
         """Return the degrees by which a face has turned between two pictures, by its stickers.
 
-        ``first`` and ``later`` are corners and chromaticities, in the same order. Of angles that
-        differ by whole turns the nearest to ``near`` is taken. None if the face is not flat, or is
-        another one.
+        ``first`` and ``later`` are corners and chromaticities, in the same order. Among angles that
+        differ by whole turns, return the one nearest to ``near``. None if the face is not flat or
+        is another one.
         """
         before, after = (self._plane_corners(corners) for corners, _ in (first, later))
         if square_error(after) > LIFTED:
@@ -239,9 +243,9 @@ class RotationGauge:
 
     @property
     def turn_in_view(self) -> float:
-        """Return the degrees up to which the first face seen stays whole in the picture.
+        """Return the degrees in either direction up to which the picture shows the whole face.
 
-        In either direction; at most an eighth of a turn, after which its corners come back.
+        At most an eighth of a turn: beyond that the corners repeat.
         """
         margin = BORDER * self._resolution[0]
         low, high = np.full(2, margin), np.array(self._resolution) - margin
@@ -253,7 +257,7 @@ class RotationGauge:
 
     @property
     def remedy(self) -> str:
-        """Say how the camera has to move for the picture to show more of the turning face."""
+        """Return text on how to move the camera so that it shows more of the turning face."""
         corners = np.concatenate([self.corners_at(float(degrees)) for degrees in range(0, 90, 5)])
         low, high = corners.min(axis=0), corners.max(axis=0)
         size = np.array(self._resolution) * (1 - 2 * BORDER)
@@ -280,20 +284,20 @@ def degrees_of(flat: Floats) -> float:
 
 def _angle(flat: Floats) -> float:
     """Return the degrees by which four corners are turned from those of the unit square."""
-    # The best rotation of the square onto the corners, as complex numbers: one product for each.
-    # Where the middle of the corners is does not matter: those of the square add up to nothing.
+    # The best rotation of the square onto the corners, as a sum of products of complex numbers.
+    # The middle of the corners does not matter, because the corners of the square add up to 0.
     square = UNIT_SQUARE[:, 0] + 1j * UNIT_SQUARE[:, 1]
     best = np.sum((flat[:, 0] + 1j * flat[:, 1]) * square.conj())
     return float(np.degrees(np.angle(best)))
 
 
 def nearest_quarter(degrees: float, near: float) -> float:
-    """Return the angle nearest to ``near`` at which a square looks as at ``degrees``."""
+    """Return the angle nearest to ``near`` at which a square looks the same as at ``degrees``."""
     return degrees + 90 * round((near - degrees) / 90)
 
 
 def are_two_faces(one: Floats, other: Floats) -> bool:
-    """Return whether stickers are those of two faces, however turned."""
+    """Return whether two sets of stickers belong to different faces, in any orientation."""
     side = round(len(one) ** 0.5)
     turns = (np.rot90(other.reshape(side, side, 3), turn).reshape(-1, 3) for turn in range(4))
     changed = (np.abs(one - turned).mean(axis=1) > OTHER_STICKER for turned in turns)
@@ -301,12 +305,12 @@ def are_two_faces(one: Floats, other: Floats) -> bool:
 
 
 def quarters_between(before: FacePose, after: FacePose) -> int:
-    """Return the quarter turns, 0..2, by which a face has turned either way between two looks at it
-    that show the same square; 0 if its stickers do not tell.
+    """Return the quarter turns, 0..2, in either direction between two views of a face in the same
+    square; 0 if its stickers do not show it.
     """
     side = round(len(before.colours) ** 0.5)
     stickers = after.colours.reshape(side, side, 3)
-    # The corners of a face that stands about an eighth askew may begin with another one each time.
+    # The first corner of a face at about an eighth of a turn may differ between pictures.
     shifts = [np.abs(before.corners - np.roll(after.corners, -k, axis=0)).sum() for k in range(4)]
     begun = int(np.argmin(shifts))
     turns = [np.rot90(stickers, begun + k).reshape(-1, 3) for k in range(4)]
@@ -318,7 +322,7 @@ def quarters_between(before: FacePose, after: FacePose) -> int:
 
 
 def chromaticities(image: Image, grid: FaceGrid) -> Floats:
-    """Return the colours of stickers without their brightness, float64[n * n, 3], 0..1."""
+    """Return the colours of stickers, normalized for brightness, float64[n * n, 3], 0..1."""
     seen = measure_face(Frame(image, "", 0), grid.quads, fit=grid.fit).linear_rgb
     light = np.asarray(seen, dtype=np.float64)
     return np.asarray(light / np.maximum(light.max(axis=1, keepdims=True), 1e-6))
@@ -332,7 +336,7 @@ def rotate_points(points: Floats, degrees: float) -> Floats:
 
 
 def square_error(flat: Floats) -> float:
-    """Return the largest distance of corners from those of a unit square turned alike."""
+    """Return the maximum coordinate error of corners against a unit square at the same angle."""
     square = rotate_points(UNIT_SQUARE, degrees_of(flat))
     turns = (np.roll(flat, shift, axis=0) for shift in range(4))
     return min(float(np.abs(turned - square).max()) for turned in turns)
@@ -345,7 +349,7 @@ def _is_same(before: FacePose | None, after: FacePose | None) -> bool:
 
 
 def view_from_above(profile: RobotProfile) -> tuple[CameraSettings, View]:
-    """Return the camera that looks down at the cube; raises ``CalibrationError`` if none does."""
+    """Return the camera that looks down at the cube. Raise ``CalibrationError`` if none does."""
     for camera in profile.cameras:
         for view in camera.views:
             if view.site == "U":

@@ -1,10 +1,10 @@
-"""The part of the face on top that the layer of a gripper beside the cube does not reach.
+"""The part of the top face outside the layer of a gripper beside the cube.
 
-A gripper that turns while nothing else holds the cube tilts all of this face. While others hold, it
-turns its own layer only, and the rest of the face stays. The two corners farthest from the gripper
-tell which, whatever its own layer looks like meanwhile: jaws in the middle of the other sides leave
-them free. They are compared with themselves, displaced along the way on which the gripper tilts
-them::
+A gripper that holds the cube alone tilts the whole face when it turns. If others hold too, it turns
+only its own layer, and the rest of the face stays. The two corners farthest from the gripper show
+which is the case, whatever its own layer looks like: jaws in the middle of the other sides leave
+them visible. They are compared with their first picture, displaced in the direction in which the
+gripper tilts them::
 
               B                    o o    the two corners of R
           +---+---+                o o
@@ -34,29 +34,30 @@ from robot.text.faults import CalibrationError
 Picture = NDArray[np.float32]
 
 REACH = 1.5
-"""Half widths of the face, from its middle, that a flat picture shows."""
+"""Distance from the middle of a flat picture to its edges, in half widths of the face."""
 HALF_WIDTH_PX = 80
 """Size of half a face in a flat picture."""
 
 FARTHEST = 0.3
-"""Half widths by which the corners are looked for."""
+"""Maximum displacement searched for a corner, in half widths."""
 BESIDE_JAWS = 0.05
 EDGE, BACK = 1.06, 0.97
-"""The corners end with the edge of the face: beside it the camera sees more or less of another."""
+"""Outer limits of the corners, in half widths, sideways and away from the gripper. The face ends
+there, and a varying part of another face is visible beyond."""
 
 FIRST_PICTURES = 3
-"""Pictures whose mean is what later ones are compared with."""
+"""Number of pictures averaged as the reference for later ones."""
 
 ALIKE, ALIKE_CONTRAST = 0.03, 0.5
-"""Mean square difference of two pictures of the same corner, in parts of its brightness, at most,
-and in addition the part of its contrast."""
+"""Maximum mean square difference between pictures of the same corner, relative to its brightness: a
+constant, plus a fraction of its contrast."""
 
 TOWARDS: dict[Site, tuple[int, int]] = {"R": (1, 0), "L": (-1, 0), "F": (0, 1), "B": (0, -1)}
-"""The direction to the gripper at a site, right and down in the picture."""
+"""Direction to the gripper at a site, right and down in the picture."""
 
 
 class FarPart:
-    """The corners farthest from the gripper at a site, before a camera that looks down."""
+    """The corners farthest from the gripper at a site, seen by a camera that looks down."""
 
     def __init__(self, watch: RotationGauge, site: Site) -> None:
         self._watch = watch
@@ -77,15 +78,15 @@ class FarPart:
         self._sign = round(along_x or along_y)
 
     def begin(self) -> None:
-        """Count degrees from the pictures of this moment."""
+        """Take the reference pictures, from which degrees count."""
         pictures = [self._picture() for _ in range(FIRST_PICTURES)]
         self._first = np.mean(pictures, axis=0)
 
     def degrees(self) -> float:
-        """Return the degrees by which it has tilted since then, clockwise as seen from the
-        gripper's side, once the picture is at rest; infinite if it shows another face.
+        """Return the degrees by which it has tilted since :meth:`begin`, clockwise as seen from the
+        gripper's side; infinite if it shows another face.
 
-        Raises ``CalibrationError`` if it never is at rest.
+        Wait until the picture is still. Raise ``CalibrationError`` if it never is.
         """
         seen = [self._measure_tilt(self._picture())]
         while len(seen) <= MOST_LOOKS:
@@ -105,15 +106,15 @@ class FarPart:
     def _measure_tilt(self, picture: Picture) -> float:
         """Return the degrees for one picture.
 
-        The corner that rises and the one that sinks move differently, because their distance to the
-        camera changes. Their middle moves a little less than the middle of the face.
+        The rising and the sinking corner move differently, because their distances to the camera
+        change. Their middle moves a little less than the middle of the face.
         """
         moved = sum(self._displacement(corner, picture) for corner in self._corners) / 2
         sine = moved / (1 - 1 / USUAL_HEIGHT)
         return math.degrees(math.asin(sine)) if math.isfinite(moved) else math.inf
 
     def _displacement(self, corner: NDArray[np.bool_], after: Picture) -> float:
-        """Return the half widths by which a corner has moved; infinite if it is not there."""
+        """Return the half widths by which a corner has moved; infinite if it is not found."""
         reach = round(FARTHEST * HALF_WIDTH_PX)
         assert self._first is not None, "it begins before anything is measured"
         first = self._first[corner]

@@ -1,4 +1,4 @@
-"""The trial "film": a servo goes from one position to another, and the camera follows the face."""
+"""The trial "film": a servo moves from one position to another while the camera films the face."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from vision.locate.view_check import OddView, face_in_view
 Floats = NDArray[np.float64]
 
 LARGEST_PICTURE = 640
-"""Width of the pictures that are kept until the motion is over: two seconds of them are 60 MB."""
+"""Width of the pictures kept during a motion: two seconds of them take 60 MB."""
 
 FEWEST_PAIRS = 3
-"""Pictures of the face on its way, beyond the first of each film, that give its speed."""
+"""Minimum number of pictures of the moving face, not counting the first of each film."""
 
 AGREEING = 0.05
-"""Part of their time by which two films of the same motion may differ."""
+"""Maximum relative difference of times from two films of the same motion."""
 
 MOST_OFF_DEGREES = 10.0
 MOVED_DEGREES = 2.0
-"""A face so far from where it rests is on its way."""
+"""Distance from a rest position above which a face is moving."""
 
 
 class FilmRequest(TravelRequest):
     """A servo to film, the camera, and two named positions.
 
-    ``aside``: named positions to which other servos go first, because they would hold the cube.
+    ``aside``: named positions to which other servos go first, so that they do not hold the cube.
     """
 
     camera: str | None = Field(default=None, max_length=64)
@@ -51,8 +51,8 @@ class FilmRequest(TravelRequest):
 
 
 class FilmedPose(ApiDocument):
-    """The face in the picture of a time: its corners in pixels and the chromaticities of its
-    stickers, row by row from the first corner on; empty where no face was in view."""
+    """The face in one picture: its corners in pixels and the chromaticities of its stickers, row by
+    row from the first corner. Both are empty if no face was in view."""
 
     time_us: int
     corners: list[tuple[float, float]] = Field(default_factory=list)
@@ -60,15 +60,15 @@ class FilmedPose(ApiDocument):
 
 
 class Film(ApiDocument):
-    """Pictures from before the motion to after it; times are of the camera's clock."""
+    """Pictures from before the motion to after it, with times by the camera's clock."""
 
     pictures: list[FilmedPose]
 
 
 def _film_servo(bench: Bench, asked: FilmRequest) -> Film:
-    """Home, go to the first position, then as fast as can be to the second, and film.
+    """Home, go to the first position, and film the fastest motion to the second.
 
-    Raises ``RobotError``, and ``InvalidRequest`` for what is no servo or has no such positions.
+    Raise ``RobotError``, and ``InvalidRequest`` if the actuator is not a servo or lacks a position.
     """
     machine = bench.machine
     slew = slew_between(bench.profile, asked.actuator, (asked.between[0], asked.between[1]))
@@ -85,7 +85,7 @@ def _film_servo(bench: Bench, asked: FilmRequest) -> Film:
 
 
 def _reduce(frame: Frame) -> tuple[Frame, float]:
-    """A picture no wider than needed, and by how much it was reduced."""
+    """Return a picture no wider than needed, and the factor by which it was reduced."""
     factor = frame.image.shape[1] / LARGEST_PICTURE
     if factor <= 1:
         return frame, 1.0
@@ -109,8 +109,10 @@ def _locate_face(taken: tuple[Frame, float], size: int) -> FilmedPose:
 
 
 def angles(watch: RotationGauge, film: Film, way: float) -> list[tuple[int, float]]:
-    """Times of the pictures that show the face, and how far it has turned since the first of them;
-    ``way`` is how far it should turn in all. Its stickers tell one quarter turn from the next."""
+    """Return the times of the pictures that show the face, and its angles since the first of them.
+
+    ``way``: expected angle of the whole motion. Stickers tell one quarter turn from the next.
+    """
     seen = [
         (one.time_us, (np.array(one.corners), np.array(one.colours)))
         for one in film.pictures
@@ -129,8 +131,8 @@ FILMING = Trial("film", "Film a servo that turns the cube", FilmRequest, Film, _
 
 @dataclass(frozen=True)
 class FilmedTravel:
-    """Pictures of one motion while it is under way: times in us and angles in degrees, and the
-    whole way, in degrees."""
+    """Pictures of a face in motion: times in us, angles in degrees, and the whole turn in
+    degrees."""
 
     times: Floats
     degrees: Floats
@@ -138,13 +140,13 @@ class FilmedTravel:
 
     @property
     def spread(self) -> float:
-        """The spread of the times: the weight of a slope through them."""
+        """The sum of squared deviations of the times: the weight of a slope through them."""
         return float(np.sum((self.times - self.times.mean()) ** 2))
 
     @property
     def duration_us(self) -> float:
-        """The whole way at the speed of these pictures, two at least; infinite when they show it
-        go the other way."""
+        """The time of the whole turn at the speed in these pictures, two at least; infinite if they
+        show the opposite direction."""
         slope = float((self.times - self.times.mean()) @ self.degrees) / self.spread
         return self.way / slope if slope * self.way > 0 else math.inf
 
@@ -152,10 +154,10 @@ class FilmedTravel:
 def find_travel(
     samples: Sequence[tuple[int, float]], expected_degrees: float
 ) -> FilmedTravel | None:
-    """The motion in a film of times and angles.
+    """Return the motion in a film of times and angles.
 
-    None where it never came to rest or went elsewhere: a face looks the same after a quarter turn
-    between two pictures.
+    None if it has too few pictures, never comes to rest or ends at another angle: a face looks the
+    same after a quarter turn between two pictures.
     """
     if len(samples) < STILL_PICTURES:
         return None
@@ -171,9 +173,9 @@ def find_travel(
 def travel_us(travels: Sequence[FilmedTravel]) -> tuple[float, float] | None:
     """Return the time of a motion that was filmed several times, and its uncertainty.
 
-    The speed is the slope of a line through the angles of a film; when it began does not matter. A
-    board that was kept waiting makes a motion longer, so two films have to agree, and only those
-    that agree with them count. None where no two do, or have too few pictures of the motion.
+    The speed is the slope of a line through the angles of a film, whatever the time of its start. A
+    board that had to wait makes a motion longer, so two films have to agree, and only films that
+    agree with them count. None if no two agree, or if they have too few pictures of the motion.
     """
     shown = [one for one in travels if len(one.times) > 1]
     timed = [(one.duration_us, one) for one in shown if math.isfinite(one.duration_us)]

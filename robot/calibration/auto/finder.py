@@ -1,4 +1,4 @@
-"""Finders of positions, one or more for each kind of mechanism, which registers them."""
+"""Finders of positions: one or more for each kind of mechanism, in a registry."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ from robot.text.faults import CalibrationError
 from solver.files import JsonMapping, JsonObject
 
 SURE_FROM_ABOVE = 0.003
-"""Largest error of a corner of a face that was looked at from above, as a part of the picture."""
+"""Maximum error of a corner of a face seen from above, as a fraction of the picture's size."""
 
 MOST_CUT_OFF = 0.01
-"""Largest part of the picture by which a corner of the face may lie beyond the border. The stickers
-are still whole."""
+"""Maximum distance of a corner of the face beyond the picture's border, as a fraction of the
+picture's size. The stickers are still whole."""
 
 SCALE_SPREAD = 0.2
-"""Largest difference between servos in their turn for a pulse: usually half of it."""
+"""Maximum relative difference between servos in their turn for a pulse. It is usually half that."""
 
 WIDER_PART = 0.05
-"""Extra opening of jaws or of an arm beyond the profile, as a part of their way, within limits.
+"""Extra opening of jaws or of an arm beyond the profile, as a fraction of their travel, within
+limits.
 
-It counts from where they are firm: what is soft closes further, but is clear of the cube as early.
-A servo may turn that much less for a pulse, and what opens too little touches the cube, while what
-opens too far only takes a little longer."""
+It counts from the pulse at which they are firm: soft ones close further, but are clear of the cube
+as early. A servo may turn less per pulse by this much. Opening too little touches the cube, while
+opening too far only takes a little longer."""
 
 
 def _do_nothing(_: Bench, __: ApiRequest) -> Nothing:
@@ -57,11 +58,11 @@ RENEWING = Trial(
 
 @dataclass(frozen=True)
 class Finding:
-    """Something found in a ``stage``.
+    """A result of one ``stage``.
 
-    ``values`` are calibrated values by their keys. ``uncertain``: by how much each may be off, in
-    the unit of its value, or why it is as it was. ``evidence``: measured figures by their names.
-    ``slower``: why the robot takes longer than by its profile, if it does, and what to do about it.
+    ``values``: calibrated values by their keys. ``uncertain``: the error of each, in the unit of
+    its value, or the reason why it is unchanged. ``evidence``: measured figures by their names.
+    ``slower``: the reason why the robot takes longer than by its profile, if it does, and a remedy.
     """
 
     stage: str
@@ -88,7 +89,7 @@ class Finding:
 class FilmedServo:
     """A servo whose motion the camera sees from start to end, by the cube that ``rotation`` turns.
 
-    ``aside``: positions to which others go meanwhile, because they would hold the cube.
+    ``aside``: positions to which other servos go meanwhile, so that they do not hold the cube.
     """
 
     rotation: FilmedRotation
@@ -100,47 +101,47 @@ class FilmedServo:
 
 
 class Finder(ABC):
-    """Finds the positions of one kind of mechanism; ``watch`` is what it measures with."""
+    """A finder of the positions of one kind of mechanism. ``watch``: the gauge it measures with."""
 
     watch: RotationGauge
 
     @abstractmethod
     def __init__(self, session: Session) -> None:
-        """Ready to find; raises :class:`CalibrationError`."""
+        """Prepare to find positions. Raise :class:`CalibrationError`."""
 
     @staticmethod
     @abstractmethod
     def supports(profile: RobotProfile) -> bool:
-        """Return whether it can find them with this robot's actuators and cameras."""
+        """Return whether it supports this robot's actuators and cameras."""
 
     @staticmethod
     def find_obstacle(profile: RobotProfile) -> str:
-        """Return why it cannot find them with a robot of its kind; empty if there is no more to say
-        than that."""
+        """Return the reason why it does not support a robot of its kind, or "" if there is no
+        specific one."""
         del profile
         return ""
 
     @abstractmethod
     def find(self) -> Iterator[Finding]:
-        """All positions, in order; raises ``CalibrationError``."""
+        """Find all positions, in order. Raise ``CalibrationError``."""
 
     @property
     @abstractmethod
     def seen_moving(self) -> Mapping[str, FilmedServo]:
-        """Actuators whose motion the camera sees from start to end."""
+        """Return the servos, by name, whose motion the camera sees from start to end."""
 
     @property
     def turning_together(self) -> Sequence[Sequence[str]]:
-        """Return those of them that turn the cube at the same time, so that one must not be faster:
-        usually none."""
+        """Return the groups of these that turn the cube together, so that none may be faster.
+        Usually there are none."""
         return ()
 
     def _face_in_view(self, prepared: str, session: Session | None = None) -> Finding:
-        """Find the face in the picture; ``prepared``: how it should be.
+        """Find the face in the picture. ``prepared``: text on how the cube should be put in.
 
-        Given a ``session``, a robot whose positions are all confirmed homes where it sees none:
-        what stands before the cube since the last motion goes away by itself. Nobody should force
-        a servo that has power.
+        If there is none, and ``session`` is given and all positions of its robot are confirmed,
+        home and try again: parts left in front of the cube by the last motion move away. Nobody
+        should force a servo that has power.
         """
         seen, text = self.watch.look(), "the face is in view; nothing has moved yet"
         if seen is None and session is not None and _is_confirmed(session):
@@ -156,7 +157,7 @@ class Finder(ABC):
         return Finding("camera", text, evidence=evidence)
 
     def _square_place(self, text: str, evidence: JsonObject) -> Finding:
-        """Return the place of the face in the picture when it stands square, as a finding."""
+        """Return the position of the square face in the picture, as a finding."""
         camera, view = view_from_above(self.watch.profile)
         corners = self.watch.corners_at(0.0)
         parts = corners / camera.resolution
@@ -175,9 +176,9 @@ def _is_confirmed(session: Session) -> bool:
 
 
 def face_values(camera: CameraSettings, quads: Mapping[Site, Floats]) -> JsonObject:
-    """Return the corners of a camera's faces, in pixels, as calibrated values.
+    """Return the corners of a camera's faces, given in pixels, as calibrated values.
 
-    A corner that is cut off is taken at the border.
+    Corners outside the picture are moved to its border.
     """
     return {
         f"cameras.{camera.name}.views.{site}.quad": (corners / camera.resolution)
@@ -192,18 +193,18 @@ Own = TypeVar("Own", bound=MechanismSettings)
 
 
 def mechanism_of(profile: RobotProfile, kind: type[Own]) -> Own:
-    """Return the mechanism of a robot, which is of this kind: a finder is asked for no other."""
+    """Return the mechanism of a robot, which must be of this kind."""
     assert isinstance(profile.mechanism, kind)
     return profile.mechanism
 
 
 def blind_steppers(profile: RobotProfile) -> set[str]:
-    """Return the names of steppers that find no place by a sensor."""
+    """Return the names of steppers without a homing sensor."""
     return {name for name, one in profile.actuators_of(Stepper).items() if one.homing is None}
 
 
 def find_line(rotation: Rotation) -> Finding:
-    """Find the line of a part: the angle for a pulse or a step, by the cube that only it holds."""
+    """Find the line of angles against pulses or steps of a part that holds the cube alone."""
     line = rotation.find_line()
     unit = rotation.actuator.settings.unit
     slack = line.slack_us * abs(line.degrees_per_us)
@@ -219,11 +220,11 @@ def find_line(rotation: Rotation) -> Finding:
 def stops_finding(
     stage: str, rotation: Rotation, places: Mapping[str, int], off: Mapping[str, float]
 ) -> Finding:
-    """Return the pulses of a part's positions, and how far each was off its line, as a finding.
+    """Return the pulses of a part's positions, and their distances from its line, as a finding.
 
-    A servo may stop half its slack away, and a look is off by up to twice what looks scatter about
-    the line: those at a tilted face by several times what those at a level one are. One that its
-    limits keep from a position is off by as much more.
+    The uncertainty is half the servo's slack, plus twice the scatter about the line, plus 1 us,
+    plus the distance by which limits keep the servo from a position. A tilted face scatters several
+    times as much as a level one.
     """
     values: JsonObject = {rotation.actuator.key(name): pulse for name, pulse in places.items()}
     line = rotation.line
@@ -257,13 +258,12 @@ FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(
 
 
 def finder_for(profile: RobotProfile) -> type[Finder] | None:
-    """Return what finds this robot's positions, if there is something."""
+    """Return the finder of this robot's positions; None if there is none."""
     return next((one for one in _finders(profile) if one.supports(profile)), None)
 
 
 def obstacle_for(profile: RobotProfile) -> str:
-    """Return why none of the finders for its kind of mechanism can do it, if one of them can say;
-    else empty."""
+    """Return the reason why no finder for its kind of mechanism supports it, or "" if unknown."""
     return next(filter(None, (one.find_obstacle(profile) for one in _finders(profile))), "")
 
 

@@ -1,4 +1,4 @@
-"""Models fitted to what the camera saw: the line of a servo or stepper, and the tilt of a face."""
+"""Models fitted to camera measurements: the line of a servo or stepper, and the tilt of a face."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from robot.settings.base import Site
 FEWEST_POINTS = 6
 
 USUAL_DEGREE_US = 1000 / 90
-"""Pulse for a degree of a hobby servo: a quarter turn is a millisecond."""
+"""Pulse microseconds per degree of a hobby servo: a quarter turn is a millisecond."""
 
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """An angle in degrees that was seen at a pulse, reached ``upwards`` or from above."""
+    """An angle in degrees seen at a pulse, which was reached ``upwards`` or downwards."""
 
     pulse_us: float
     degrees: float
@@ -31,12 +31,12 @@ class SweepPoint:
 
 @dataclass(frozen=True)
 class ServoLine:
-    """Degrees against pulse: a line for each direction, ``slack_us`` of pulse apart. Of a stepper
-    steps stand for microseconds, and its play for the slack.
+    """Degrees against pulse: a line for each direction, ``slack_us`` of pulse apart. For a stepper,
+    pulses are in steps, and the slack is its play.
 
-    A servo stops within its dead band before it is there, so that the angle for a pulse depends on
-    the side it comes from. ``residual_degrees`` is how far points are off their line (root of the
-    mean square).
+    A servo stops short of its target, within its dead band. So the angle for a pulse depends on the
+    direction of approach. ``residual_degrees``: root mean square distance of points from their
+    line.
     """
 
     degrees_per_us: float
@@ -63,11 +63,10 @@ class ServoLine:
 
 
 def fit_line(points: Sequence[SweepPoint]) -> ServoLine | None:
-    """Return the line through points of both directions by least squares; None if nothing turned.
+    """Fit a line to points of both directions by least squares; None if nothing turned.
 
-    Solved as ``degrees = k pulse + c - side d``, the side being 1 upwards and -1 downwards, so that
-    the slack is ``2 d / k``. Points at which a servo has not taken up its slack yet must be left
-    out.
+    The model is ``degrees = k pulse + c - side d`` with side 1 upwards and -1 downwards, so the
+    slack is ``2 d / k``. Leave out points at which a servo has not taken up its slack yet.
     """
     if len(points) < FEWEST_POINTS:
         return None
@@ -89,8 +88,10 @@ def fit_line(points: Sequence[SweepPoint]) -> ServoLine | None:
 
 
 def servo_degree_us(profile: RobotProfile) -> float:
-    """Pulse microseconds to a degree of a servo of this robot: by the positions of one that turns
-    something by quarters, where it has any."""
+    """Return the pulse microseconds per degree of this robot's servos.
+
+    Taken from the positions of a servo that turns by quarters (default: ``USUAL_DEGREE_US``).
+    """
     for part in profile.mechanism.rotating:
         servo = profile.actuators_of(Servo).get(part.motor)
         if servo is not None and len(part.angles) > 1:
@@ -101,13 +102,13 @@ def servo_degree_us(profile: RobotProfile) -> float:
 Floats = NDArray[np.float64]
 
 ROUNDS = 8
-"""Iterations of a fit; four are enough for angles of a few degrees."""
+"""Number of iterations of a fit. Four are enough for angles of a few degrees."""
 
 NUDGE = 1e-4
 
 
 def fit_values(misses: Callable[[Floats], Floats], start: Floats) -> Floats:
-    """Return the values with the least squares of misses, by Gauss and Newton."""
+    """Return the values that minimize the sum of squared misses (Gauss-Newton method)."""
     at = start
     for _ in range(ROUNDS):
         missed = misses(at)
@@ -118,7 +119,7 @@ def fit_values(misses: Callable[[Floats], Floats], start: Floats) -> Floats:
 
 
 USUAL_HEIGHT = 4.5
-"""Height of a camera above the face, in half widths of the face, to begin a sweep with."""
+"""Assumed height of a camera above the face at the start of a sweep, in half widths of the face."""
 
 HEIGHTS = (1.5, 50.0)
 CENTRE_MOVES: dict[Site, tuple[float, float]] = {
@@ -127,8 +128,8 @@ CENTRE_MOVES: dict[Site, tuple[float, float]] = {
     "F": (1.0, 0.0),
     "B": (-1.0, 0.0),
 }
-"""Direction of the middle of the top face, right and down in its plane, while the gripper at a site
-turns the cube clockwise as seen from outside."""
+"""Direction of motion of the top face's middle, right and down in its plane, when the gripper at a
+site turns the cube clockwise as seen from outside."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,9 @@ class TiltGauge:
     r"""The tilt of a face by the gripper at a ``site``, measured by the face's corners.
 
     A gripper beside the cube turns it about a horizontal axis through its middle. Between level
-    positions the camera still sees the face on top, displaced and foreshortened. Where its corners
-    are in the plane of the level face depends on the angle and on where the camera stands above
-    that plane, but not on its lens or on its distance in pixels::
+    positions the camera still sees the face on top, displaced and foreshortened. The positions of
+    its corners in the plane of the level face depend on the angle and on the camera's position
+    above that plane, but not on the lens or on distances in pixels::
 
                  camera at (foot, height)
                   \\
@@ -146,9 +147,9 @@ class TiltGauge:
               \\     \\
                face  ' seen here
 
-    Displacement alone confuses the angle with the camera's height. Foreshortening tells them apart,
-    so that a sweep of some degrees is enough to find both. ``foot`` (right, down) and ``height`` of
-    the camera over the level face are in half widths of it.
+    Displacement alone cannot tell the angle from the camera's height. Foreshortening can, so a
+    sweep of some degrees is enough to find both. The camera's ``foot`` (right, down) and ``height``
+    above the level face are in half widths of the face.
     """
 
     site: Site
@@ -172,11 +173,11 @@ class TiltGauge:
         return float(found[0])
 
     def misses(self, corners: Floats, degrees: float) -> float:
-        """Return the largest distance of corners from those of a tilted face, in half widths."""
+        """Return the maximum deviation of corners from those of a tilted face, in half widths."""
         return float(np.abs(self.corners(degrees) - corners).max())
 
     def fit_camera(self, views: Sequence[Floats]) -> Self:
-        """Return a copy whose camera fits the corners of a face at several angles best."""
+        """Return a copy with the camera that best fits the corners of a face at several angles."""
         first = [self.degrees(corners) for corners in views]
 
         def misses(at: Floats) -> Floats:

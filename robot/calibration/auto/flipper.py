@@ -1,22 +1,24 @@
 """Finds the positions of a flipper: a table that turns the cube, an arm that holds and rolls it.
 
-The camera looks down at the cube. Nothing but the cube shows where table and arm are, and it shows
-it well: while the arm is open the cube turns with the table; while it holds, it does not.
+The camera looks down at the cube. Only the cube shows the positions of table and arm: while the arm
+is open the cube turns with the table, and while the arm holds it does not.
 
-1. *Table.* It goes up and down in small steps while the angle of the cube is measured: a line for
-   each direction, the dead band between them. Of a stepper the same line tells direction, steps of
-   a turn and play.
+1. *Table.* It goes up and down in small steps, and the camera measures the angle of the cube. The
+   result is a line for each direction, with the dead band between them. For a stepper the same line
+   gives direction, steps per turn and play.
 2. *Arm open.* The picture is clear while the arm is out of the way. A lid that rolls the cube on
-   the other side of ``open`` gets into the picture there too, and the middle is ``open``. The table
-   stands as the cube was put in meanwhile, so that an arm that touches it does no harm.
+   the other side of ``open`` gets into the picture there too, and ``open`` is the middle. Meanwhile
+   the table stays at the angle at which the cube was put in, so an arm that touches it does no
+   harm.
 3. *Arm closed.* It comes down a little further each time, and the table turns a few degrees under
-   it. The less of that the cube follows, the more it is held: how soft the lid is gives the margin
-   of the position that holds, and quarter turns prove it. The arm's own walls then turn the cube
-   square from both sides: the middle is the true square of the robot, the distance is the play.
-4. *Arm rolling.* With the shape of the arm as the profile has it, where it rolls the cube; another
-   face in view proves it. The scale of its servo is known where both ``open`` and holding are. An
-   arm that rolls beyond where it holds shows one end of ``open`` only: its other positions are as
-   far from holding as in the profile, and as uncertain as the scale of a servo.
+   it. The less the cube follows, the more firmly it is held. The softness of the lid gives the
+   margin of the holding position, and quarter turns prove it. The arm's walls then turn the cube
+   square from both sides. The middle is the true square of the robot, and half the distance is the
+   play.
+4. *Arm rolling.* The arm's shape in the profile gives the rolling position, and another face in
+   view proves it. ``open`` and holding positions together give the scale of the servo. An arm that
+   rolls beyond the holding position shows only one end of ``open``: its other positions are as far
+   from holding as in the profile, and as uncertain as the scale of a servo.
 
 No test turns the table further than a layer may be off square, so that it does no harm wherever the
 arm is.
@@ -64,37 +66,38 @@ from robot.text.faults import CalibrationError
 from solver.files import JsonObject
 
 SEARCH_UP_US, SEARCH_BACK_US = 60, 150
-"""Search range of a lid that is in the picture at first: towards the cube, where that does no harm
-yet, then the other way."""
+"""Search ranges for a lid that is in the picture at first: towards the cube, where it does no harm
+yet, and the other way."""
 
 SWING_DEGREES = 4.5
-"""Turn of the table that shows whether the cube follows; half of it to either side."""
+"""Turn of the table that shows whether the cube follows: half of it to either side."""
 
 BEYOND_OPEN_DEGREES = 45.0
-"""A lid that does not hold so far beyond where it gets into the picture never will."""
+"""Search range for holding, from the pulse at which the lid gets into the picture."""
 
 CLEAR_DEGREES = 5.0
-"""Distance of an arm from where it gets into the picture."""
+"""Distance of the open arm from the pulse at which it gets into the picture."""
 
 FLAT_MARGIN_PART = 0.05
-"""Distance of ``look_part`` beyond where the cube lies flat, as a part of the travel."""
+"""Distance of ``look_part`` from where the cube begins to lie flat, as a fraction of the travel."""
 
 SQUARE_ENOUGH_DEGREES = 0.2
 MOST_SQUARINGS = 6
 SLIPPED_DEGREES = 1.0
-"""A cube that has followed a quarter turn by so much more than its play was not held."""
+"""Rotation of the cube in a quarter turn, beyond its play, above which it was not held."""
 MOST_DEEPER = 6
 DEEPER_DEGREES = 3.0
 MOST_ROLLS = 3
 SCALES = (0.5, 2.0)
-"""A lid that turns further or less than this for a pulse is not the profile's."""
+"""Plausible range of the profile's distance from ``open`` to holding, relative to the measured."""
 
 
 class FlipperFinder(Finder):
-    """One flipper with one arm, on either side of whose ``open`` or beyond each other it holds and
-    rolls the cube.
+    """A flipper with one arm, which holds and rolls the cube on opposite sides of ``open``, or
+    rolls it beyond the holding position.
 
-    Its methods make findings, in the order of :meth:`find`. They raise :class:`CalibrationError`.
+    Call its methods, which return findings, in the order of :meth:`find`. They raise
+    :class:`CalibrationError`.
     """
 
     def __init__(self, session: Session) -> None:
@@ -117,7 +120,7 @@ class FlipperFinder(Finder):
                 f"{arm.actuator} has no position that does {', '.join(sorted(missing))}"
             )
         self._names = roles
-        # As drawn: distances between positions that were calibrated may be what is to be redone.
+        # From the profile, because this calibration may replace the calibrated distances.
         places = session.profile.actuators[arm.actuator].places
         self._shape = {role: float(places[name]) for role, name in roles.items()}
         holds, rolls = (self._shape[role] - self._shape["open"] for role in ("hold", "roll"))
@@ -147,7 +150,7 @@ class FlipperFinder(Finder):
         return len(arms) == 1 and arms[0] in servos and table in servos | blind_steppers(profile)
 
     def find(self) -> Iterator[Finding]:
-        """All positions, in order."""
+        """See :meth:`Finder.find`."""
         yield self._face_in_view(
             "square to the robot, with the arm out of the picture", self._session
         )
@@ -166,11 +169,11 @@ class FlipperFinder(Finder):
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
-        """The table, whose turns the cube shows; not the lid, which hides it."""
+        """Return the table if a servo turns it. The lid hides the cube, so it is not included."""
         return {} if self.table.is_stepper else {self.table.name: FilmedServo(self.table)}
 
     def find_open(self) -> Finding:
-        """Find where the lid is out of the picture and the cube free."""
+        """Find the pulse at which the lid is out of the picture and the cube free."""
         lid, towards = self.lid, self._towards_hold
         into = self._find_into_picture()
         if self._rolls_beyond:
@@ -199,12 +202,15 @@ class FlipperFinder(Finder):
         return into
 
     def _open_in_front_of(self, into: Edge) -> None:
-        """Keep away from where it gets into the picture."""
+        """Open the arm to a safe distance from where it gets into the picture."""
         self._open_at = into.middle - self._towards_hold * CLEAR_DEGREES * self._degree_us
         self.lid.go(self._open_at)
 
     def find_hold(self) -> Finding:
-        """Find where the lid begins to hold the cube and where it is firm, and go on as far."""
+        """Find the pulses at which the lid begins to hold the cube and holds it firmly.
+
+        The holding position is as far again beyond the second.
+        """
         lid, towards = self.lid, self._towards_hold
         self.table.go(self._side * self._swing_degrees / 2)
         farthest = self._into_picture + towards * BEYOND_OPEN_DEGREES * self._degree_us
@@ -212,7 +218,7 @@ class FlipperFinder(Finder):
         self._hold_at = hold.place(towards)
         if self._rolls_beyond:
             return self._found_beyond(hold)
-        # It came down to there, so that a servo without slack would hold a little earlier.
+        # The lid reached this pulse downwards. A servo without slack would hold a little earlier.
         unslackened = self._hold_at - towards * self._lid_slack / 2
         shape = self._shape
         values: JsonObject = {}
@@ -224,7 +230,7 @@ class FlipperFinder(Finder):
                 f"{lid.name} holds the cube at {hold.begins:.0f} us, which does not fit the "
                 "distances between its positions in the profile: is it the right profile?"
             )
-        # A soft lid shows less exactly where it holds than servos of one make are alike.
+        # The holding position of a soft lid is less certain than the scale of servos of one make.
         off = self._unsure("hold") / abs(unslackened - self._open_at)
         usual = SCALE_SPREAD / 2
         self._lid_gain = (gain * usual**2 + off**2) / (usual**2 + off**2)
@@ -244,8 +250,11 @@ class FlipperFinder(Finder):
         )
 
     def _open_from_part(self, part: float, holds_at: float) -> JsonObject:
-        """``open`` of a lid that lets go of the cube long before: not the middle, but as far from
-        where the cube lies flat, compared with where it is held, as the profile has it."""
+        """Return the ``open`` position of a lid that releases the cube long before it is open.
+
+        This is not the middle. It divides the distance from the point where the cube lies flat to
+        the holding position in the same ratio as in the profile.
+        """
         towards, shape = self._towards_hold, self._shape
         flat = (1 - part + FLAT_MARGIN_PART) * abs(shape["open"] - shape["roll"])
         share = flat / (flat + abs(shape["hold"] - shape["open"]))
@@ -255,10 +264,10 @@ class FlipperFinder(Finder):
         return {self.lid.key(self._names["open"]): round(self._open_at)}
 
     def _found_beyond(self, hold: HoldCurve) -> Finding:
-        """Holding and open positions of an arm that shows one end of ``open`` only."""
+        """Return the holding and open positions of an arm that shows only one end of ``open``."""
         towards, shape = self._towards_hold, self._shape
         rolls = self._hold_at + shape["roll"] - shape["hold"]
-        # While the robot looks it opens the arm only so far: there it is out of the picture, too.
+        # The robot looks when the arm is open by this fraction, so it must be out of the picture.
         part = self._looks_from
         clear = (self._open_at - (1 - part) * rolls) / part
         wide = hold.firm - (1 + WIDER_PART) * (shape["hold"] - shape["open"])
@@ -289,7 +298,8 @@ class FlipperFinder(Finder):
         )
 
     def find_square(self) -> Finding:
-        """Find the table's square angle: the lid's walls square the cube from both sides."""
+        """Find the table's square angle by letting the lid's walls square the cube from both
+        sides."""
         for _ in range(MOST_SQUARINGS):
             ends = []
             for _ in range(2):
@@ -310,19 +320,19 @@ class FlipperFinder(Finder):
         )
 
     def _recentre(self, degrees: float) -> None:
-        """Count the table's angles from where the lid squares the cube."""
+        """Move the zero of the table's angles to ``degrees``, where the lid squares the cube."""
         self.table.recentre(degrees)
 
     def find_stops(self) -> Finding:
-        """Find the table's positions, each by a look."""
+        """Find the table's positions."""
         table = self.table
         table.go(0.0)
-        # What the lid has held still stands a little off its bottom layer, by the same everywhere.
+        # The part that the lid held is off the bottom layer by a small angle, the same everywhere.
         self._places, off = table.find_stops(table.angle())
         return stops_finding("table", table, self._places, off)
 
     def prove_hold(self) -> Finding:
-        """Turn the bottom layer by quarters; go deeper until the cube stays."""
+        """Turn the bottom layer by quarters, and lower the lid further until the cube stays."""
         table = self.table
         for _ in range(MOST_DEEPER):
             followed = max(self._quarter_turn(place, self._hold_at) for place in self._turn_places)
@@ -344,7 +354,7 @@ class FlipperFinder(Finder):
 
     @property
     def _turn_places(self) -> list[float]:
-        """Places of the table, to and fro; of a stepper by its line."""
+        """Return the table's places for turns to either end and back; by its line for a stepper."""
         line = self.table.line
         ends = [place for name, place in self._places.items() if self._quarters[name]]
         there = [float(one) for one in ends] or [line.pulse(90.0), line.pulse(-90.0)]
@@ -355,7 +365,7 @@ class FlipperFinder(Finder):
     def _quarter_turn(self, place: float, lid_at: float) -> float:
         """Return the degrees by which the held cube follows the table to a place.
 
-        The angle of a cube that has followed all the way is the same, so its stickers count too.
+        A cube that has followed completely shows the same angle, so its stickers are compared too.
         """
         self.table.expect(0.0)
         before, face = self.table.angle(), self._face()
@@ -366,7 +376,7 @@ class FlipperFinder(Finder):
         return max(followed, 90.0 * quarters_between(face, self._face()))
 
     def find_roll(self) -> Finding:
-        """Find where the lid rolls the cube: another face comes into view, twice."""
+        """Find the pulse at which the lid rolls the cube: another face comes into view, twice."""
         lid, shape = self.lid, self._shape
         known, at = ("hold", self._hold_at) if self._rolls_beyond else ("open", self._open_at)
         pulse = at + (shape["roll"] - shape[known]) / self._lid_gain
@@ -383,13 +393,16 @@ class FlipperFinder(Finder):
         )
 
     def _lid_finding(self, role: str, pulse: float, text: str, evidence: JsonObject) -> Finding:
-        """A position of the lid: farther from ``open``, errors of the scale count for more."""
+        """Return a position of the lid as a finding."""
         key = self.lid.key(self._names[role])
         said = f"{self.lid.name} {self._names[role]}: {pulse:.0f} us ({text})"
         return Finding("lid", said, {key: round(pulse)}, {key: self._unsure(role)}, evidence)
 
     def _unsure(self, role: str) -> float:
-        """Return the microseconds by which a position of the lid may be off."""
+        """Return the microseconds by which a position of the lid may be off.
+
+        Errors of the scale grow with the distance from the measured positions.
+        """
         shape = self._shape
         least = self._hold.unsure_us(self._lid_slack)
         if self._rolls_beyond:
@@ -398,12 +411,12 @@ class FlipperFinder(Finder):
         return round(max(1.0, abs(shape[role] - shape["open"]) / baseline) * least, 1)
 
     def _wake(self) -> None:
-        """The first pulses of the lid, until it is out of the way."""
+        """Send the lid its first pulses, until it is out of the way."""
         self.lid.wake(round(self.lid.settings.places[self._names["open"]]))
         if self._is_covered():
             self._get_out_of_picture()
         if self._look_part is not None:
-            # Out of the picture, it may still be in the way of a cube that turns.
+            # A lid out of the picture may still obstruct a cube that turns.
             self._open_in_front_of(self._find_into_picture())
         if self.table.is_stepper:
             let_turn(self._session, [self.table.name])
@@ -412,13 +425,14 @@ class FlipperFinder(Finder):
         return self.watch.look(self.table.expected) is None
 
     def _get_out_of_picture(self) -> None:
-        """Search from a first pulse that was not right."""
+        """Move the lid out of the picture from its first pulse."""
         back = (-self._towards_hold, SEARCH_BACK_US)
         up = (self._towards_hold, SEARCH_UP_US)
         self._uncover(self.lid, (back,) if self._rolls_beyond else (up, back))
 
     def _uncover(self, arm: StepwiseMove, ways: Iterable[tuple[int, int]]) -> None:
-        """Move an arm, in these directions up to so far, until the face is in view."""
+        """Move an arm until the face is in view. ``ways``: directions and distances to try, in
+        us."""
         start, (low, high) = arm.at, arm.limits
         for direction, most in ways:
             for way in range(COARSE_US, most + 1, COARSE_US):
@@ -442,10 +456,10 @@ class FlipperFinder(Finder):
         return seen
 
     def _followed(self, pulse: float) -> float:
-        """Return the part of a turn of the table that the cube follows, with the lid at a pulse.
+        """Return the fraction of a table turn that the cube follows, with the lid at a pulse.
 
-        A lid that comes down on a cube that stands askew squares it, the more the harder it
-        presses. That is no following, so it does so before.
+        A lid that comes down on an askew cube squares it, more so the harder it presses. That must
+        not count as following, so the lid comes down once before the measurement.
         """
         self.lid.go(pulse)
         self.lid.go(self._open_at)
@@ -454,7 +468,7 @@ class FlipperFinder(Finder):
         return abs(self.table.angle() - before) / self._swing_degrees
 
     def _swing(self, pulse: float) -> None:
-        """Lid to a pulse, table to the other side, lid open again."""
+        """Move the lid to a pulse, turn the table to the other side, and open the lid."""
         self.lid.go(pulse)
         self._side = -self._side
         self.table.go(self._side * self._swing_degrees / 2)
@@ -463,8 +477,8 @@ class FlipperFinder(Finder):
     def _rolls(self, pulse: float) -> bool:
         """Return whether the lid rolls the cube at a pulse.
 
-        Another face comes into view, twice. Faces may be alike: then four rolls have to show
-        another one and end with the first, as one whole turn of the cube does.
+        Another face must come into view, twice. Faces may look alike: then four rolls, which turn
+        the cube once, must show another face within the first two and end with the first.
         """
         seen = [self._face(), *(self._roll(pulse) for _ in range(2))]
         if all(are_two_faces(one.colours, other.colours) for one, other in pairwise(seen)):

@@ -1,28 +1,30 @@
-"""Finds the positions of two grippers at right angles, one below the cube, one beside it.
+"""Finds the positions of grippers: two at right angles, one of them below, or four beside the cube.
 
-The camera looks down at the cube. A gripper that holds the cube alone turns it whole: the one below
-turns the face in view, the one beside tilts it. A gripper that turns while the other one holds too
-turns only its own layer, and the face in view stays. So each shows what the other does:
+The camera looks down at the cube. A gripper that holds the cube alone turns all of it: the one
+below turns the face in view, the one beside tilts it. If the other gripper holds too, a gripper
+turns only its own layer, and the face in view stays. So each gripper reveals the state of the
+other. With two grippers:
 
-1. *The jaws beside the cube open*, far, while those below hold the cube as it was put in.
-2. *The gripper below* goes up and down in small steps while the angle of the face is measured: a
-   line for each direction, the dead band between them.
+1. *The jaws beside the cube open* wide, while those below hold the cube as it was put in.
+2. *The gripper below* goes up and down in small steps, and the camera measures the angle of the
+   face. The result is a line for each direction, with the dead band between them.
 3. *The jaws beside the cube close* a little further each time, and the gripper below turns a few
-   degrees and back. The less the face follows, the more they hold: that gives where they are firm
-   and how soft they are; where it follows again on the way back gives their slack. They hold the
-   cube square to the robot.
-4. *The gripper below* goes to each of its positions and is looked at. The jaws beside the cube are
-   less open meanwhile than they will be: the cube turns past them, so they are clear of it.
-5. The same the other way round: the jaws below open, the gripper beside tilts the face some degrees
-   to either side, the jaws below close while it does so, and it goes to its positions.
-6. Each turns its layer by quarters while the other one holds the cube, which has to stay.
+   degrees and back. The less the face follows, the more firmly they hold. That gives their softness
+   and the pulse at which they are firm. Their slack follows from the pulse at which they let go on
+   the way back. They hold the cube square to the robot.
+4. *The gripper below* goes to each of its positions, and the camera measures the angle. The jaws
+   beside the cube are less open meanwhile than later: the cube turns past them, so they are
+   clear of it.
+5. The same the other way round: the jaws below open, and the gripper beside tilts the face some
+   degrees to either side. The jaws below close while it does so, and it goes to its positions.
+6. Each turns its layer by quarters while the other one holds the cube, which must not move.
 
-Neither jaws are seen to move when nothing follows them any more. How far ``open`` is from
-``closed`` is therefore the profile's, as far as servos of one make differ in their scale; that it
-is enough is shown.
+The camera cannot see jaws move after the cube has stopped following. The distance from ``open`` to
+``closed`` is therefore the profile's, within the spread of scales of servos of one make, and step 4
+proves that it is enough.
 
-While its jaws may be neither open nor closed no gripper turns further than layers may be off
-square, and the one that is tried out is never the only one that holds the cube.
+While its jaws may be neither open nor closed, a gripper turns no further than layers may be off
+square. The gripper whose jaws are tested is never the only one that holds the cube.
 """
 
 from __future__ import annotations
@@ -58,38 +60,37 @@ BELOW: Site = "D"
 
 
 CLOSING_US = 30
-"""A step of jaws that close on a cube that they do not hold yet."""
+"""Step of jaws that close on a cube that they do not hold yet."""
 
 BEYOND_CLOSED_DEGREES = 40.0
-"""Jaws that do not hold so far beyond where the profile has them closed never will."""
+"""Search range of jaws beyond their closed position in the profile."""
 
 WIDER_DEGREES = 20.0
-"""Extra opening of jaws, beyond the profile, before anything is known of them: more than a horn may
-be off."""
+"""Extra opening of jaws beyond the profile, before they are measured: more than the
+mounting error of a horn."""
 
 CLEAR_PART = 0.1
-"""The part of their way by which jaws are less open than they will be while the cube turns past
-them."""
+"""Fraction of their travel by which jaws are less than open while the cube turns past them."""
 
 FREE_SWINGS = 4
-"""Swings of a cube that nothing else holds; the smallest counts as all of a swing."""
+"""Number of swings of a cube that nothing else holds. The smallest counts as a full swing."""
 
 SWING_DEGREES = 4.0
 """Swing of a gripper that shows whether the cube follows."""
 
 JAWS_LAG = 0.5
-"""The part of a swing below which jaws may hold: they hide a part of the face, and have no play."""
+"""Fraction of a swing below which jaws may hold: they hide part of the face, and have no play."""
 SLIPPED_DEGREES = 1.5
-"""A cube that has followed a quarter turn by so much was not held."""
+"""Rotation of the cube in a quarter turn above which it was not held."""
 MOST_DEEPER = 6
 
 
 class JawFinder:
-    """The jaws of one gripper, found by what another gripper does to the cube.
+    """The jaws of one gripper, found by the motion of the cube when another gripper turns.
 
-    A gripper that turns a few degrees and back takes the whole cube along while it holds it alone,
-    and only its own layer while other jaws hold the rest. The camera sees which.
-    ``towards_closed`` is 1 if longer pulses close the jaws.
+    That other gripper swings by a few degrees and back. It turns the whole cube if it holds it
+    alone, and only its own layer if these jaws hold the rest. The camera sees which.
+    ``towards_closed`` is 1 if longer pulses close the jaws, else -1.
     """
 
     def __init__(self, session: Session, profile: RobotProfile, gripper: GripperSettings) -> None:
@@ -102,7 +103,7 @@ class JawFinder:
         self._degree_us = servo_degree_us(profile)
 
     def _find_release(self, hold: HoldCurve, followed: Callable[[float], float]) -> float:
-        """Return the pulse at which they let go on the way back from where they are firm."""
+        """Return the pulse at which they let go when they open again from a firm hold."""
         held, (low, high) = hold.firm, self.actuator.limits
         free, deeper = held, held + self.towards_closed * 2 * STEP_US
         deeper = max(low, min(high, deeper))
@@ -116,7 +117,7 @@ class JawFinder:
         return (held + free) / 2
 
     def open_wide(self) -> None:
-        """Open them with their first pulse, when only the profile says how far."""
+        """Open them with their first pulse, wider than in the profile."""
         low, high = self.actuator.limits
         wide = self.open - self.towards_closed * WIDER_DEGREES * self._degree_us
         self.actuator.wake(round(max(low, min(high, wide))))
@@ -126,7 +127,7 @@ class JawFinder:
         self.actuator.go(self.open)
 
     def go_just_clear(self) -> None:
-        """Open them less than they will be."""
+        """Open them slightly less than ``open``."""
         self.actuator.go(self._just_clear)
 
     @property
@@ -134,7 +135,7 @@ class JawFinder:
         return self.open + CLEAR_PART * (self.closed - self.open)
 
     def clearance_finding(self, other: Rotation) -> Finding:
-        """The cube has turned past them, by quarters, while they were less open."""
+        """Return the finding that the cube has turned past them while they were less open."""
         less_us = abs(self.open - self._just_clear)
         return Finding(
             "jaws",
@@ -148,7 +149,8 @@ class JawFinder:
         self.actuator.go(self.closed)
 
     def find_by(self, other: Rotation) -> Finding:
-        """Find the pulse that holds the cube against the other gripper, with a margin."""
+        """Find the pulse that holds the cube against the other gripper, with a margin, and
+        ``open``."""
         towards, degree_us = self.towards_closed, self._degree_us
         actuator, distance = self.actuator, self.open - self.closed
 
@@ -165,7 +167,7 @@ class JawFinder:
         farthest = self.closed + towards * BEYOND_CLOSED_DEGREES * degree_us
         farthest = max(low, min(high, farthest))
         actuator.go(self.open)
-        # A servo turns a little less than it is told, now by more of its slack and now by less.
+        # A servo turns a little less than commanded, by a varying part of its slack.
         swings = [abs(other.swing(SWING_DEGREES)) for _ in range(FREE_SWINGS)]
         free = max(min(swings), SWING_DEGREES / 2)
         hold = find_hold(actuator.name, followed_closing, self.open, farthest, CLOSING_US, JAWS_LAG)
@@ -194,9 +196,8 @@ class JawFinder:
         )
 
     def prove_hold(self, other: Rotation, places: Mapping[str, int]) -> Finding:
-        """The other gripper turns its layer by quarters; these close further until the cube stays.
-
-        Raises :class:`CalibrationError`.
+        """Have the other gripper turn its layer by quarters, and close further until the cube
+        stays. Raise :class:`CalibrationError`.
         """
         for _ in range(MOST_DEEPER):
             self.go_closed()
@@ -221,7 +222,7 @@ class JawFinder:
 
 
 class GripperFinder(Finder):
-    """Two grippers of servos, one of them below the cube, and a camera above it."""
+    """Two grippers with servos, one of them below the cube, and a camera above it."""
 
     def __init__(self, session: Session) -> None:
         profile = session.calibrated
@@ -250,7 +251,7 @@ class GripperFinder(Finder):
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
-        """Both grippers, each while the other one is open."""
+        """Return both grippers, each filmed while the other one is open."""
         pairs = ((self._below, self._jaws_beside), (self._beside, self._jaws_below))
         return {
             rotation.name: FilmedServo(rotation, {jaws.actuator.name: jaws.open_name})
@@ -290,7 +291,7 @@ BESIDE: frozenset[Site] = frozenset(("R", "L", "F", "B"))
 
 
 class RingGripper:
-    """One of them: what turns it, and its jaws."""
+    """One of the four grippers: its rotation and its jaws."""
 
     def __init__(
         self, session: Session, watch: RotationGauge, site: Site, settings: GripperSettings
@@ -304,24 +305,24 @@ class RingGripper:
 class RingFinder(Finder):
     """Four grippers beside the cube, each turned by a stepper or a servo, and a camera above it.
 
-    A gripper that holds the cube alone tilts it, and the face on top shows by how much. While
-    others of the crossing axis hold too, only a layer turns, and the face stays. So each gripper is
-    swept while it is the only one that holds, and shows where the jaws of the crossing axis close.
-    Then it hands the cube over to one of those:
+    A gripper that holds the cube alone tilts it, and the face on top shows the angle. If others on
+    the crossing axis hold too, only a layer turns, and the face stays. So each gripper sweeps while
+    it holds the cube alone, and reveals where the jaws on the crossing axis close. Then it hands
+    the cube over to one of those:
 
-    1. *All but the first open*: seven stickers or more of the face on top are then in view.
-    2. *The first* tilts the face to either side: direction, steps of a turn and play of its motor.
-       The jaws of both neighbours close a little further each time while it swings by a few
-       degrees.
-    3. *A neighbour* holds, the first opens: the same for the neighbour's motor, and for the jaws of
-       the first and of the gripper opposite to it.
-    4. The two others have only their motors left.
+    1. *All but the first open*: at least seven stickers of the face on top are then in view.
+    2. *The first* tilts the face to either side, which gives the direction, steps per turn and play
+       of its motor. The jaws of both neighbours close a little further each time while it swings by
+       a few degrees.
+    3. *A neighbour* holds and the first opens: the same for the neighbour's motor, and for the jaws
+       of the first and of the gripper opposite it.
+    4. *The other two* then find only their motors.
     5. *Two at right angles* hold the cube. Each turns its layer by quarters while the other
-       holds; then the other two.
+       holds. Then the other two do the same.
 
-    A stepper has no positions: how it stands when switched on is square, and set by hand. The
-    positions of a servo are found by the cube that it turns while the jaws beside it are a little
-    less open than they will be, which proves that they open far enough.
+    A stepper has no positions: its angle at power-up is square, set by hand. A servo's positions
+    are measured on the cube that it turns. The jaws beside it are a little less open meanwhile than
+    later, which proves that they open far enough.
     """
 
     def __init__(self, session: Session) -> None:
@@ -362,7 +363,7 @@ class RingFinder(Finder):
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
-        """Grippers that servos turn, each while all others are open."""
+        """Return the grippers that servos turn, each filmed while all others are open."""
         jaws = {site: one.jaws for site, one in self._grippers.items()}
         return {
             one.rotation.name: FilmedServo(
@@ -375,7 +376,7 @@ class RingFinder(Finder):
 
     @property
     def turning_together(self) -> Sequence[Sequence[str]]:
-        """See :attr:`Finder.turning_together`: opposite grippers."""
+        """See :attr:`Finder.turning_together`; these are opposite grippers."""
         motors = {site: one.rotation.name for site, one in self._grippers.items()}
         pairs: tuple[tuple[Site, Site], ...] = (("R", "L"), ("F", "B"))
         seen = self.seen_moving
@@ -430,7 +431,8 @@ class RingFinder(Finder):
             one.rotation.settle()
 
     def _find_motor(self, holder: RingGripper) -> Iterator[Finding]:
-        """Find the line, and by it the motor, of the gripper that holds the cube alone."""
+        """Find the line of the gripper that holds the cube alone, and a stepper's wiring from
+        it."""
         yield find_line(holder.rotation)
         if holder.rotation.is_stepper:
             yield motor_finding(holder.rotation)
@@ -452,7 +454,10 @@ class RingFinder(Finder):
     def _hand_over(
         self, before: RingGripper, after: RingGripper, beside: RingGripper
     ) -> Iterator[Finding]:
-        """The motor of another gripper, all jaws being known: ``beside`` holds the cube square."""
+        """Hand the cube over to ``after``, whose jaws are known, and find its motor.
+
+        ``beside`` holds the cube square.
+        """
         after.jaws.go_closed()
         before.jaws.go_open()
         yield from self._find_motor(after)

@@ -1,8 +1,8 @@
-"""The hold of an arm or jaws on the cube, by how far it follows what turns below or beside it.
+"""The hold of an arm or jaws on the cube, measured by how far the cube follows a turning part.
 
-While nothing holds the cube it follows all of a swing. From the pulse on at which it is touched it
-follows a smaller part, and from some pulse on no more than its play allows. Between the two lies
-the softness: little for hard plastic, much for foam, a belt that stretches, or a stiff cube::
+A free cube follows a swing completely. Beyond the pulse that touches it, it follows a smaller part,
+and beyond a further pulse only its play. The distance between the two pulses is the softness: small
+for hard plastic, large for foam, a belt that stretches, or a stiff cube::
 
     followed  1 |-------.
                 |        '.
@@ -10,13 +10,12 @@ the softness: little for hard plastic, much for foam, a belt that stretches, or 
               0 +-------|---|---|----> pulse
                     begins firm  place
 
-What holds a swing of a few degrees need not hold a quarter turn: midway the layer needs more force,
-and so do magnets that pull it back. Twice the force is as much further in as it took to get firm,
-which is the margin. Whoever finds a place shows by quarter turns that it is enough, and goes on a
-little where it is not.
+A hold that resists a swing of a few degrees may not resist a quarter turn: midway the layer needs
+more force, and so do magnets that pull it back. The margin therefore equals the softness, which
+doubles the force. The caller proves the result by quarter turns, and closes further if they fail.
 
-Servos that hunt and horns with play make each part a little wrong. So all of them together say
-where the two corners are: each pair of corners counts by how well its curve fits.
+Servos that hunt and horns with play add errors to each measurement. So the two corners are fitted
+to all of them: each pair of corners is weighted by how well its curve fits.
 """
 
 from __future__ import annotations
@@ -30,34 +29,34 @@ from robot.calibration.auto.stepwise_move import FINE_US
 from robot.text.faults import CalibrationError
 
 FOLLOWS = 0.9
-"""The part of a swing from which the cube has followed, whatever moves in a picture at rest."""
+"""Fraction of a swing above which the cube counts as following, despite noise in still pictures."""
 SAME_PART = 0.06
-"""Difference between parts of a swing that are the same, within what a look is off."""
+"""Maximum difference of equal fractions, within the measurement error."""
 LAGS = 0.7
-"""The part below which the cube is held, if not firmly: play of less than a third of the swing."""
+"""Fraction below which the cube is held, if not firmly: play is less than a third of the swing."""
 STEP_US = 10
-"""Step of the pulse between where something begins to hold and where it is firm."""
+"""Step of the pulse between the first contact and the firm hold."""
 BEFORE_US = 60
-"""Way before the half held cube, beyond as much as after it, whose looks say how a free one
-follows: further back jaws may hide another part of the face."""
+"""Extra range of pulses of the fit, which uses as much before the half held cube as after it, plus
+this. Further back, jaws may hide another part of the face."""
 MOST_LOOKS = 24
-"""Additional looks at the corners of the curve, until they are known as exactly as a servo is."""
+"""Maximum number of extra measurements at the corners, until they are known to a fine step."""
 LEAST_ERROR = 0.02
-"""Standard deviation of a part of a swing where everything is still."""
+"""Minimum standard deviation of a measured fraction, reached when nothing trembles."""
 MOST_FURTHER = 1 / 8
-"""Part of the softness by which a place lies further in at most because the looks scatter."""
+"""Maximum extra margin for scattered measurements, as a fraction of the softness."""
 MARGIN_ERROR = 0.3
-"""Largest error of the margin, as a part of the softness: a stiff cube without magnets needs less
-than twice the force of a swing, a smooth one with strong magnets more."""
+"""Maximum error of the margin, as a fraction of the softness: a stiff cube without magnets needs
+less than twice the force of a swing, a smooth one with strong magnets more."""
 
 
 @dataclass(frozen=True)
 class HoldCurve:
-    """Pulses at which something begins to hold the cube, and from which it is firm.
+    """The pulses at which something begins to hold the cube, and holds it firmly.
 
-    ``follows``: the part of a swing above which the cube has followed. It is not always the same:
-    jaws that hide a part of the face change what a look makes of its angle. ``error_us``: how far
-    off, at most, the looks leave the place that holds.
+    ``follows``: fraction of a swing above which the cube has followed. It varies, because jaws that
+    hide a part of the face affect its measured angle. ``error_us``: maximum error of the holding
+    position, by the scatter of the measurements.
     """
 
     begins: float
@@ -67,29 +66,29 @@ class HoldCurve:
 
     @property
     def softness_us(self) -> float:
-        """The way between the two, without its sign."""
+        """The distance between the two pulses, without its sign."""
         return abs(self.firm - self.begins)
 
     @property
     def step_us(self) -> float:
-        """Return how much further to go where a place turns out not to hold."""
+        """Return the step by which to close further if a position does not hold."""
         return self.softness_us / 4 + FINE_US
 
     def place(self, towards: int) -> float:
         """Return the pulse that holds with twice the force that a small swing takes.
 
-        What holds from one step on may be two of them soft. A place a little too far costs little,
-        one that is not far enough lets the cube slip: it lies a standard deviation of the looks
-        further in, a step at least. Of a soft hold that is mostly the roundness of its curve, which
-        already makes it seem softer, so there is a limit. That a servo stops half its slack before
-        a pulse is in the curve already: it was looked at from the same side.
+        A hold that seems firm after one fine step may be two of them soft. A position a little too
+        far costs little, but one not far enough lets the cube slip. So it includes a standard
+        deviation of the measurements, at least a step. For a soft hold that is mostly the roundness
+        of its curve, which already makes it seem softer, so there is a limit. The curve already
+        includes half the slack of a servo, because it was measured from the same side.
         """
         softness_us = max(2 * FINE_US, self.softness_us)
         unsure_us = max(FINE_US, min(self.error_us / 2, MOST_FURTHER * softness_us))
         return self.firm + towards * (softness_us + FINE_US + unsure_us)
 
     def unsure_us(self, slack_us: float) -> float:
-        """Return by how much that place may be off."""
+        """Return the microseconds by which :meth:`place` may be off."""
         return FINE_US + slack_us / 2 + MARGIN_ERROR * self.softness_us + self.error_us
 
 
@@ -103,9 +102,9 @@ def find_hold(
 ) -> HoldCurve:
     """Close from ``start``, where the cube is free, towards ``farthest`` until it is held firmly.
 
-    ``followed``: the part of a swing that the cube follows at a pulse; ``lags``: from which part
-    down it may be held, with its play. Raises ``CalibrationError`` if nothing holds it by
-    ``farthest``.
+    ``followed``: returns the fraction of a swing that the cube follows at a pulse. ``lags``:
+    fraction below which it may be held, including its play. Raise ``CalibrationError`` if nothing
+    holds it up to ``farthest``.
     """
     towards = 1 if farthest > start else -1
     seen = [(start, 1.0)]
@@ -119,12 +118,12 @@ def find_hold(
         return seen[-1][1]
 
     def nearer(pulse: float, step_us: float) -> float:
-        """Return a step on from a pulse, or the rest of the way."""
+        """Return the pulse one step closer, at most ``farthest``."""
         on = pulse + towards * step_us
         return farthest if (farthest - on) * towards < 0 else on
 
     free = start
-    # Limits may end the way in the middle of a step. What trembles may lag behind once.
+    # Limits may cut the last step short. A cube that trembles may lag once by chance.
     while (pulse := nearer(free, coarse_us)) != free and (
         look(pulse) > FOLLOWS or look(pulse) > FOLLOWS
     ):
@@ -133,7 +132,7 @@ def find_hold(
     recent = [1.0]
     while not (len(recent) > 2 and recent[-1] < lags and recent[-3] - recent[-1] < SAME_PART):
         if at == farthest and recent[-1] < lags:
-            break  # as firm as it gets; whoever goes on by the margin finds the limit
+            break  # as firm as it gets; the margin then exceeds the limit, which the caller reports
         at = at + towards * STEP_US if at == farthest else nearer(at, STEP_US)
         recent.append(look(at))
     for _ in range(MOST_LOOKS // 2):
@@ -146,10 +145,10 @@ def find_hold(
 
 
 def fit_curve(seen: Sequence[tuple[float, float]], towards: int) -> HoldCurve:
-    """Return the curve through what the cube followed at pulses, as (pulse, part) in any order.
+    """Fit the curve to pulses and the fractions followed there, as (pulse, part) in any order.
 
-    Each pair of corners has the weight of its likelihood, by the squares of what it leaves of the
-    parts. The place that holds is within twice the standard deviation.
+    Each pair of corners is weighted by its likelihood, from the sum of its squared residuals.
+    ``error_us`` is twice the standard deviation of the holding position.
     """
     pulses, parts = np.array(sorted((pulse * towards, part) for pulse, part in seen)).T
     half = (parts.max() + parts[-1]) / 2

@@ -1,20 +1,21 @@
 """Finds the positions of an elevator, a turntable above it, a flipper and a squisher.
 
 The camera looks down through the turntable, an open frame, at the cube lying in the flipper or
-raised into the turntable: a raised face is nearer, so larger, but as square as before.
+raised into the turntable. A raised face is nearer and therefore larger, but still square.
 
-1. *Elevator.* It homes by its sensor. Where the face begins to grow it has reached the cube; one
-   divided by the size of a level face is a line against its steps.
-2. *Turntable.* It turns the cube raised with all of its rows: a line of angles against steps.
-3. *Rows.* From some height on the cube follows a small turn: its first row is in the turntable. The
-   others are as far from there as in the profile.
-4. *Flipper.* It begins a little within its way, so that the cube lies askew in it. Where the face
-   is in the picture tells by how much: a level one is on the line that raised ones are on. At its
-   other end it has rolled the cube, and another face has to be in view.
-5. *Squisher.* With some rows in the turntable it closes a little further each time, while the
-   turntable turns a few degrees. Then it opens, and the cube goes down: the flipper squares its
-   lower rows, and the face on top shows how far the upper ones were turned against them. In the
-   turntable as a whole the cube gets square again. Quarter turns prove the place that holds.
+1. *Elevator.* It homes by its sensor. It has reached the cube when the face begins to grow. The
+   reciprocal of the size of a level face is linear in the elevator's steps.
+2. *Turntable.* It turns the cube with all of its rows raised, which gives a line of angles against
+   steps.
+3. *Rows.* Above some height the cube follows a small turn: its first row is in the turntable. The
+   distances to the other rows are those of the profile.
+4. *Flipper.* It starts a little inside its range, where the cube lies askew. The position of the
+   face in the picture shows by how much: a level face lies on the same line as the raised ones. At
+   the other end the flipper has rolled the cube, and another face must be in view.
+5. *Squisher.* With some rows in the turntable it closes a little further each time, and the
+   turntable turns a few degrees. Then it opens and the cube goes down. The flipper squares the
+   lower rows, and the face on top shows how far the upper rows have turned against them. Raising
+   the whole cube into the turntable squares it again. Quarter turns prove the holding position.
 """
 
 from __future__ import annotations
@@ -64,55 +65,55 @@ from robot.text.faults import CalibrationError
 from solver.files import JsonObject
 
 LOOKS, SETTLING_LOOKS = 7, 8
-"""Pictures whose median is where a face is, and pictures before them while a servo creeps."""
+"""Pictures for the median position of a face, and pictures before them while a servo creeps."""
 ROOM_PART = 0.25
-"""Extra way of the elevator beyond the profile's highest row, as a part of its way."""
+"""Extra travel of the elevator beyond the profile's highest row, as a fraction of its travel."""
 HEIGHTS = 8
-"""Places on the elevator's way at which the size of the face is measured."""
+"""Number of equal parts of the elevator's travel. The face is measured after each but the first."""
 LEAST_GROWTH = 1.1
-"""The size of a raised face, in parts of that of one that lies in the flipper."""
+"""Minimum size of a raised face, relative to one that lies in the flipper."""
 TAKEN_ROWS = 0.15
-"""The part of a row from which, usually, a frame takes it along."""
+"""Fraction of a row that must usually be in the frame before the frame turns it."""
 FINEST_ROWS = 0.03
 MOST_APART_ROWS = 0.4
-"""Largest distance between the first row by its size and by its turning."""
+"""Maximum distance, in rows, between the first row found by size and the one found by turning."""
 SWING_DEGREES = 4.0
 """Turn that shows whether the cube follows: less than layers may be off square."""
 FOLLOWS = 0.5
 
 FIRST_PART = 0.15
-"""Part of its way at which the flipper begins, and before the end at which it rests first."""
+"""Distance from either end, as a fraction of the flipper's travel, at which its search starts."""
 LEVEL_DEGREES = 0.2
 LARGEST_STEP_US, APPROACH_US = 60, 60
 MOST_STEPS = 16
 LEVEL_UNSURE_DEGREES = 1.5
 
 OPEN_PART = 0.25
-"""Part of its way at which the squisher begins."""
+"""Fraction of its travel at which the squisher starts."""
 CLEAR_DEGREES = 4.0
 BEYOND_DEGREES = 60.0
 SEARCH_US = 30
 SHORT_DEGREES = 1.6
-"""Dead band of a servo, half of which it may stop short the next time."""
+"""Dead band of a servo. It may stop half of this short the next time."""
 SLIPPED_DEGREES = 2.0
 MOST_DEEPER = 6
 SCALE_SPREAD = 0.1
-"""Largest error of a servo's turn for a pulse, as a part of it."""
+"""Maximum relative error of a servo's turn for a given change of pulse."""
 
 
 @dataclass(frozen=True, eq=False)
 class FlatPlace:
-    """The middle of a face, float64[2], and half its width, in the plane of the first one seen."""
+    """The middle of a face, float64[2], and half its width, in the plane of the first face seen."""
 
     middle: Floats
     half_width: float
 
 
 class RaisedGauge(RotationGauge):
-    """A camera above a turntable, before which a level face may be at any height.
+    """A camera above a turntable, measuring level faces at any height.
 
-    A higher plane is seen in that of the first face enlarged and displaced, angles unchanged. They
-    count clockwise from above.
+    In the plane of the first face, a face in a higher plane appears enlarged and displaced, but its
+    angle is unchanged. Angles count clockwise from above.
     """
 
     _at = FlatPlace(np.zeros(2), 1.0)
@@ -127,14 +128,14 @@ class RaisedGauge(RotationGauge):
         return nearest_quarter(degrees_of(flat) - self.zero, near)
 
     def corners_at(self, degrees: float) -> Corners:
-        """See :meth:`RotationGauge.corners_at`; at the height at which it was last seen."""
+        """See :meth:`RotationGauge.corners_at`; at the height at which the face was last seen."""
         assert self._plane is not None
         square = rotate_points(UNIT_SQUARE, degrees + self.zero) * self._at.half_width
         plane = np.linalg.inv(self._plane)
         return np.asarray(cv2.perspectiveTransform((square + self._at.middle)[None], plane)[0])
 
     def place(self) -> FlatPlace | None:
-        """Return where a face is that may be tilted; None if it is hidden in most pictures."""
+        """Return the position of a possibly tilted face; None if most pictures do not show it."""
         seen = []
         for _ in range(SETTLING_LOOKS):
             take_picture(self._session, self._camera)
@@ -160,10 +161,10 @@ class UpperTable(SpinningPart):
 
 @dataclass(frozen=True, eq=False)
 class HeightLine:
-    """The line of one divided by the size of a level face, and of its middle, against that size.
+    """The result of two fits: 1 / size of a level face against steps, its middle against its size.
 
     ``begins``: steps at which the elevator reaches the cube that lies in the flipper. ``level``:
-    the middle of a face as large as that one's, were it level.
+    middle of a level face of the same size as that cube's.
     """
 
     begins: float
@@ -171,7 +172,7 @@ class HeightLine:
 
 
 def fit_heights(lying: FlatPlace, raised: Mapping[int, FlatPlace]) -> HeightLine:
-    """Return the line through the places of a face raised by so many steps."""
+    """Fit the height line to the face lying in the flipper and raised to the given steps."""
     steps = np.array([*raised], dtype=np.float64)
     sizes = np.array([place.half_width for place in raised.values()])
     slope, offset = np.polyfit(steps, 1 / sizes, 1)
@@ -183,7 +184,8 @@ def fit_heights(lying: FlatPlace, raised: Mapping[int, FlatPlace]) -> HeightLine
 class LayeredFlipperFinder(Finder):
     """A turntable on a stepper, an elevator that homes by a sensor, flipper and squisher on servos.
 
-    Its methods make findings, in the order of :meth:`find`. They raise :class:`CalibrationError`.
+    Call its methods, which return findings, in the order of :meth:`find`. They raise
+    :class:`CalibrationError`.
     """
 
     def __init__(self, session: Session) -> None:
@@ -228,11 +230,11 @@ class LayeredFlipperFinder(Finder):
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
-        """Nothing: a flipper shows another face on its way, a squisher hides the cube."""
+        """Return no servos: a moving flipper shows another face, and a squisher hides the cube."""
         return {}
 
     def find(self) -> Iterator[Finding]:
-        """All positions, in order."""
+        """See :meth:`Finder.find`."""
         self._make_room()
         yield self._face_in_view(
             "lying in the flipper, the elevator down, flipper and squisher where they belong"
@@ -250,7 +252,7 @@ class LayeredFlipperFinder(Finder):
         self.elevator.go(self._down)
 
     def _make_room(self) -> None:
-        """Let motors turn in whichever direction, and the elevator higher than in the profile."""
+        """Let motors turn in either direction, and the elevator rise higher than in the profile."""
         motors = self._session.calibrated.actuators_of(Stepper)
         values: JsonObject = {direction_key(name): one.is_inverted for name, one in motors.items()}
         room = round(ROOM_PART * abs(self._rises[-1]))
@@ -259,7 +261,7 @@ class LayeredFlipperFinder(Finder):
         self._session.perform(RENEWING)
 
     def find_heights(self) -> Finding:
-        """Home the elevator, and find where it reaches the cube."""
+        """Home the elevator, and find the steps at which it reaches the cube."""
         lying = self._place()
         self.elevator.wake()
         self.table.actuator.wake()
@@ -287,7 +289,7 @@ class LayeredFlipperFinder(Finder):
         )
 
     def find_rows(self) -> Finding:
-        """Find where the first row is in the turntable: there the cube follows a small turn."""
+        """Find the height at which the first row is in the turntable and follows a small turn."""
         reached, pitch = self._no_row, self._pitch
         free, taken = reached, reached + pitch
         while abs(taken - free) > FINEST_ROWS * abs(pitch):
@@ -305,9 +307,9 @@ class LayeredFlipperFinder(Finder):
             )
         self._no_row = (by_turn + reached) / 2
         lowest, drawn = self._mechanism.elevator.rows[0], self._drawn[self.elevator.name]
-        # Those that this size of cube does not need stay where they are among the others.
+        # Positions that this size of cube does not need move along with the others.
         places = {row: round(self._no_row + at - drawn[lowest]) for row, at in drawn.items()}
-        places[lowest] = round(self._down)  # where it homes, which has to be within its way
+        places[lowest] = round(self._down)  # its home, which has to be within its range
         unsure = round(abs(apart * pitch) / 2 + FINEST_ROWS * abs(pitch), 1)
         values: JsonObject = {self.elevator.key(row): place for row, place in places.items()}
         listed = ", ".join(f"{row} {place} steps" for row, place in places.items())
@@ -323,11 +325,11 @@ class LayeredFlipperFinder(Finder):
         )
 
     def _rows_at(self, rows: int) -> int:
-        """Return the steps at which so many rows are in the turntable."""
+        """Return the steps at which this number of rows is in the turntable."""
         return round(self._no_row + self._rises[rows])
 
     def _follows(self, height: float) -> bool:
-        """Return whether the cube follows a small turn of the table at a height."""
+        """Return whether the cube, raised to a height, follows a small turn of the table."""
         table, half = self.table, SWING_DEGREES / 2
         self.elevator.go(self._down)
         table.turn(-half)
@@ -342,7 +344,7 @@ class LayeredFlipperFinder(Finder):
         return abs(moved) > FOLLOWS * SWING_DEGREES
 
     def find_ends(self) -> Iterator[Finding]:
-        """Find the flipper's ends: at each the cube lies level, and another face is in view."""
+        """Find the flipper's two ends. At each the cube lies level, with another face in view."""
         flipper, drawn = self.flipper, self._drawn[self.flipper.name]
         swing = self._mechanism.flipper
         way = drawn[swing.second] - drawn[swing.first]
@@ -371,9 +373,9 @@ class LayeredFlipperFinder(Finder):
         return Finding("flipper", text, {key: pulse}, {key: unsure})
 
     def _find_level(self, outwards: int) -> int:
-        """Return the pulse, reached from within the way, at which the cube lies level.
+        """Return the pulse, approached from inside the flipper's range, where the cube lies level.
 
-        ``outwards``: the direction to the end of the way.
+        ``outwards``: the direction towards the end of the range.
         """
         flipper = self.flipper
         before: tuple[int, Floats] | None = None
@@ -400,7 +402,7 @@ class LayeredFlipperFinder(Finder):
         )
 
     def find_square(self) -> Finding:
-        """Set the table's zero to how the flipper squares the cube."""
+        """Set the table's zero to the angle at which the flipper squares the cube."""
         self.elevator.go(self._rows_at(len(self._rises) - 1))
         self.table.go(0.0)
         self.elevator.go(self._down)
@@ -409,7 +411,7 @@ class LayeredFlipperFinder(Finder):
         return self._square_place("square as the cube lies in the flipper", {})
 
     def find_clear(self) -> Finding:
-        """Find where the squisher is out of the picture, and so far from the cube."""
+        """Find a pulse at which the squisher is out of the picture and therefore off the cube."""
         squisher, way = self.squisher, self._closing_us
         drawn = self._drawn[squisher.name][self._mechanism.squisher.open]
         self._raise_square()
@@ -432,7 +434,10 @@ class LayeredFlipperFinder(Finder):
         )
 
     def find_hold(self) -> Finding:
-        """Find where the squisher begins to hold the cube, where it is firm, and go on as far."""
+        """Find the pulses at which the squisher begins to hold the cube and holds it firmly.
+
+        The holding position is as far again beyond the second.
+        """
         squisher, (low, high) = self.squisher, self.squisher.limits
         farthest = self._open_at + self._towards * BEYOND_DEGREES * USUAL_DEGREE_US
         farthest = max(low, min(high, farthest))
@@ -447,7 +452,7 @@ class LayeredFlipperFinder(Finder):
         )
 
     def prove_hold(self) -> Finding:
-        """Turn upper rows by quarters; close the squisher further until the rows that it holds
+        """Prove the hold by quarter turns of the upper rows; close further until the held rows
         stay."""
         for _ in range(MOST_DEEPER):
             askew = max(self._askew_after(sign * 90.0, self._hold_at) for sign in (1, -1))
@@ -466,7 +471,7 @@ class LayeredFlipperFinder(Finder):
 
     def _hold_finding(self, text: str, evidence: JsonObject) -> Finding:
         squisher, names, way = self.squisher, self._mechanism.squisher, self._closing_us
-        # As far from where it touches the cube as in the profile, but out of the picture.
+        # As far from the holding position as in the profile, but out of the picture.
         opens = self._hold_at - way
         opens = min(opens * self._towards, self._open_at * self._towards) * self._towards
         low, high = squisher.limits
@@ -482,12 +487,13 @@ class LayeredFlipperFinder(Finder):
         return Finding("squisher", said, values, uncertain, evidence)
 
     def _measure_following(self, pulse: float) -> float:
-        """Return the part of a small turn that the lower rows follow, the squisher at a pulse."""
+        """Return the fraction of a small turn that the lower rows follow, with the squisher at a
+        pulse."""
         return 1 - self._askew_after(SWING_DEGREES, pulse) / SWING_DEGREES
 
     def _askew_after(self, degrees: float, pulse: float) -> float:
-        """Return how far off square the upper rows are after a turn of the table with the squisher
-        at a pulse."""
+        """Return the degrees by which the upper rows are off square after a turn of the table with
+        the squisher at a pulse."""
         table = self.table
         self._raise_square()
         self.elevator.go(self._rows_at((len(self._rises) - 1) // 2))
@@ -499,8 +505,8 @@ class LayeredFlipperFinder(Finder):
         return abs(table.angle())
 
     def _raise_square(self) -> None:
-        """Raise the cube into the table as a whole, which squares its layers, and set it square,
-        any play taken up forwards."""
+        """Raise the whole cube into the table, which squares its layers, and turn the table to
+        square, taking up any play forwards."""
         self.elevator.go(self._rows_at(len(self._rises) - 1))
         self.table.settle()
 

@@ -1,13 +1,14 @@
-"""Finds the positions of a flipper with a lid above the cube and a lifter below, as CUBOTone has.
+"""Finds the positions of a flipper with a lid above the cube and a lifter below, like CUBOTone.
 
-The lid only holds, the lifter only rolls, and the table finds its zero by a sensor:
+The lid only holds, the lifter only rolls, and the table homes by a sensor:
 
-1. *Lid out of the picture.* Where it hides the face, and a margin.
-2. *Lifter down.* The face in view tilts when it begins to lift the cube, and a margin.
+1. *Lid out of the picture.* A margin before the pulse at which it hides the face.
+2. *Lifter down.* A margin below the pulse at which it begins to lift the cube, which tilts the
+   face.
 3. *Table.* It homes. A small turn shows whether direction and steps are as in the profile.
-4. *Lid closed*, and *square*: as of one arm, see :mod:`robot.calibration.auto.flipper`. Positions
-   between are as far on the lid's way as in the profile.
-5. *Lifter up.* As far from down as in the profile; another face in view proves it, twice.
+4. *Lid closed*, and *square*: the same as with one arm, see :mod:`robot.calibration.auto.flipper`.
+   Intermediate positions divide the lid's travel in the same ratio as in the profile.
+5. *Lifter up.* As far from down as in the profile. Another face in view proves it, twice.
 """
 
 from __future__ import annotations
@@ -46,17 +47,18 @@ from robot.text.faults import CalibrationError
 from solver.files import JsonObject
 
 OUT_OF_PICTURE_DEGREES = 7.0
-"""Distance of the lid from where it hides the face; it has got into the picture before."""
+"""Distance of the lid from where it hides the face: it gets into the picture before that."""
 LIFT_CLEAR_DEGREES = 7.0
 """Distance of the lifter from where the face shows that it lifts the cube."""
 SHOWN_LATE_DEGREES = 3.0
-"""Uncertainty of both: the camera shows late that a part has come into the way."""
+"""Uncertainty of both, because the camera detects an obstructing part late."""
 
 
 class LifterFinder(FlipperFinder):
     """A lid, a lifter, and a table that a stepper with a sensor turns.
 
-    Its methods make findings, in the order of :meth:`find`. They raise :class:`CalibrationError`.
+    Call its methods, which return findings, in the order of :meth:`find`. They raise
+    :class:`CalibrationError`.
     """
 
     def __init__(self, session: Session) -> None:
@@ -102,11 +104,11 @@ class LifterFinder(FlipperFinder):
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
-        """Nothing: the lid hides the cube, and the lifter tilts it."""
+        """Return no servos: the lid hides the cube, and the lifter tilts it."""
         return {}
 
     def find(self) -> Iterator[Finding]:
-        """All positions, in order."""
+        """See :meth:`Finder.find`."""
         yield self._face_in_view(
             "square to the robot, lid and lifter out of the way", self._session
         )
@@ -122,7 +124,7 @@ class LifterFinder(FlipperFinder):
         self.table.go(0.0)
 
     def find_read(self) -> Finding:
-        """Find where the lid is out of the picture."""
+        """Find the pulse at which the lid is out of the picture."""
         lid, towards = self.lid, self._towards_hold
         lid.wake(self._drawn_lid[self._read_name])
         if self._is_covered():
@@ -141,7 +143,7 @@ class LifterFinder(FlipperFinder):
         )
 
     def find_low(self) -> Finding:
-        """Find where the lifter begins to lift the cube."""
+        """Find the pulse at which the lifter is down, clear of the cube."""
         lifter = self.lifter
         lifter.wake(self._drawn_lifter[self._low_name])
         if self._is_covered():
@@ -161,7 +163,7 @@ class LifterFinder(FlipperFinder):
         return edge.slack_us / 2 + SHOWN_LATE_DEGREES * self._degree_us
 
     def find_table(self) -> Finding:
-        """Home the table. Check its direction and steps by a small turn, and count angles there."""
+        """Home the table, count angles from there, and check direction and steps by a turn."""
         name, table = self.table.name, self.table
         let_turn(self._session, [name])
         table.actuator.wake()
@@ -177,7 +179,10 @@ class LifterFinder(FlipperFinder):
         return homed_motor_finding(table, turned, seen)
 
     def find_closed(self) -> Finding:
-        """Find where the lid begins to hold the cube and where it is firm, and go on as far."""
+        """Find the pulses at which the lid begins to hold the cube and holds it firmly.
+
+        The holding position is as far again beyond the second.
+        """
         lid, towards = self.lid, self._towards_hold
         self.table.go(self._side * self._swing_degrees / 2)
         farthest = self._into_picture + towards * BEYOND_OPEN_DEGREES * self._degree_us
@@ -191,8 +196,8 @@ class LifterFinder(FlipperFinder):
         )
 
     def find_between(self) -> Finding:
-        """Find the lid's positions on its way from the one out of the picture to the one that
-        holds: as far on it as in the profile."""
+        """Return the lid's positions between out of the picture and holding, at the same fractions
+        of its travel as in the profile."""
         drawn, start = self._drawn_lid, self._drawn_lid[self._read_name]
         found = {}
         for name in drawn.keys() - {self._names["hold"], self._read_name}:
@@ -202,7 +207,7 @@ class LifterFinder(FlipperFinder):
         return _position_finding(self.lid, found, "as far on the way as in the profile")
 
     def find_high(self) -> Finding:
-        """Find where the lifter rolls the cube: another face comes into view, twice."""
+        """Find the pulse at which the lifter rolls the cube: another face is in view, twice."""
         self.table.go(0.0)
         lowest, highest = self.lifter.limits
         high = max(lowest, min(highest, self._low_at + self._rise))
@@ -218,20 +223,22 @@ class LifterFinder(FlipperFinder):
         )
 
     def _roll(self, pulse: float) -> FacePose:
-        """See :meth:`FlipperFinder._roll`: here the lifter rolls the cube."""
+        """Roll the cube by the lifter instead of the lid."""
         self.lifter.go(pulse)
         self.lifter.go(self._low_at)
         return self._face()
 
     def _whole_steps(self, most: float) -> float:
-        """Return the degrees of so many whole steps of the table as are not more than this."""
+        """Return the largest angle of whole table steps up to ``most`` degrees, at least one
+        step."""
         stepper = self.table.actuator.stepper
         assert stepper is not None and stepper.steps_per_turn
         step = 360 / stepper.steps_per_turn
         return max(1, math.floor(most / step)) * step
 
     def _recentre(self, degrees: float) -> None:
-        """See :meth:`FlipperFinder._recentre`: the sensor, not the lid, says where the table is."""
+        """See :meth:`FlipperFinder._recentre`; the sensor, not the lid, defines the table's
+        zero."""
         if abs(degrees) > MOST_OFF_DEGREES:
             raise CalibrationError(
                 f"{self.lid.name} squares the cube {degrees:+.1f} degrees from where "
@@ -256,7 +263,7 @@ def _lid_and_lifter(mechanism: FlipperSettings) -> tuple[ArmSettings, ArmSetting
 def _position_finding(
     arm: StepwiseMove, found: Mapping[str, tuple[float, float]], why: str
 ) -> Finding:
-    """Return positions of an arm, with how much each may be off, as a finding."""
+    """Return positions of an arm, with the uncertainty of each, as a finding."""
     values: JsonObject = {arm.key(name): round(at) for name, (at, _) in found.items()}
     unsure: JsonObject = {arm.key(name): round(off, 1) for name, (_, off) in found.items()}
     listed = ", ".join(f"{name} {at:.0f} us" for name, (at, _) in found.items())

@@ -1,8 +1,8 @@
-"""A stepper motor measured by the cube it turns: direction, steps of a turn, play.
+"""Measures a stepper motor by the cube it turns: direction, steps per turn, play.
 
-A stepper counts from wherever it stands. What can be wrong with it are its direction, by its wires,
-the steps of a turn, by the microstep switches of its driver, and the play of what it drives. One
-line of angles against steps, from both sides, shows all three.
+A stepper counts from any position. Three properties may differ from the profile: its direction
+(wires), its steps per turn (microstep switches of the driver), and the play of what it drives. One
+line of angles against steps, approached from both sides, shows all three.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ ACCELERATION = "max_acceleration_steps_per_s2"
 
 SLOWER = 0.9
 LEAST_SPEED = 0.4
-"""A motor that loses steps is tried slower and slower, down to this part of its speed."""
+"""Minimum fraction of its speed to which a motor that loses steps is slowed."""
 
 MUCH_PLAY_DEGREES = 0.5
-"""Least play that is named: about this much in each of four motors makes plans 6 % longer."""
+"""Minimum play to report: about this much in each of four motors makes plans 6 % longer."""
 
 HARDER = 1.05
-"""Factor of the acceleration at which a motor must lose no steps, of that which is kept.
+"""Factor from the kept acceleration to the one at which a motor must lose no steps.
 
-A motor that is only just strong enough makes some turns and loses steps in others. It is the torque
-that falls short: a harder acceleration up to the same speed asks for more at every speed, and the
-board makes the steps."""
+A motor that is only just strong enough makes some turns and loses steps in others. The torque falls
+short: a higher acceleration up to the same speed needs more torque at every speed, and the board
+can make the steps."""
 
 AS_FAR = 0.25
-"""Largest relative error of a small turn of a motor with a sensor: a microstep switch makes it
-twice or half of that."""
+"""Maximum relative error of a small turn of a motor with a sensor. A wrong microstep switch doubles
+or halves the turn."""
 
 BOARD_MARGIN = 0.98
-"""Part of the board's speed that is used: intervals are whole ticks of its clock."""
+"""Fraction of the board's speed that is used: intervals are whole ticks of its clock."""
 
 
 @dataclass(frozen=True)
 class MotorWiring:
-    """Properties found of a stepper; ``misses``: the relative error of the measured steps."""
+    """The measured properties of a stepper. ``misses``: relative error of the measured steps."""
 
     inverted: bool
     turn_steps: int
@@ -61,9 +61,9 @@ class MotorWiring:
 def wiring_of(
     settings: Stepper, name: str, steps_per_degree: float, play_steps: float
 ) -> MotorWiring:
-    """Identify a motor by measured steps to a degree, negative if it turns the wrong way.
+    """Identify a motor's wiring by its measured steps per degree, negative if it turns backwards.
 
-    Raises :class:`CalibrationError` for steps that no switch of a driver makes.
+    Raise :class:`CalibrationError` if no microstep switch explains the steps.
     """
     turn = settings.steps_per_turn
     assert turn is not None
@@ -85,13 +85,13 @@ def wiring_of(
 
 
 def let_turn(session: Session, names: Iterable[str]) -> None:
-    """Allow motors to turn, in whichever direction: that is how their directions are found."""
+    """Allow motors to turn before their directions are known, because turning shows them."""
     motors = {name: session.profile.actuators[name] for name in names}
     session.try_out({direction_key(name): one.is_inverted for name, one in motors.items()})
 
 
 def motor_finding(rotation: Rotation) -> Finding:
-    """Return direction, steps and play by a rotation's line, as a finding."""
+    """Return the direction, steps and play given by a rotation's line, as a finding."""
     line, name, settings = rotation.line, rotation.name, rotation.actuator.stepper
     assert settings is not None
     found = wiring_of(settings, name, 1 / line.degrees_per_us, line.slack_us)
@@ -99,8 +99,11 @@ def motor_finding(rotation: Rotation) -> Finding:
 
 
 def homed_motor_finding(rotation: Rotation, turned: float, seen: float) -> Finding:
-    """Return a motor that its sensor has homed as a finding: it ``turned`` by its profile, and the
-    camera has ``seen`` how far, in degrees. Raises :class:`CalibrationError` if they differ."""
+    """Return the direction of a motor that homes by a sensor as a finding.
+
+    ``turned`` and ``seen``: degrees by the profile and by the camera. Raise
+    :class:`CalibrationError` if they differ too much.
+    """
     name, stepper = rotation.name, rotation.actuator.stepper
     assert stepper is not None
     if abs(seen / turned - 1) > AS_FAR:
@@ -120,7 +123,7 @@ def homed_motor_finding(rotation: Rotation, turned: float, seen: float) -> Findi
 def wiring_finding(
     name: str, settings: Stepper, found: MotorWiring, evidence: JsonObject
 ) -> Finding:
-    """Return the properties found of a motor as a finding."""
+    """Return the measured properties of a motor as a finding."""
     way = "the other way round" if found.inverted != settings.invert_direction else "the right way"
     backlash = f"actuators.{name}.backlash_steps"
     values: JsonObject = {
@@ -142,8 +145,11 @@ def wiring_finding(
 
 
 def common_speeds(profile: RobotProfile, found: JsonMapping) -> Iterator[Finding]:
-    """Limits, in steps, at which motors are as fast in turns as the profile has them: two that turn
-    the cube together must not differ. ``found``: values with the steps of their turns."""
+    """Scale the limits of motors to their steps per turn, so that they turn as fast as in the
+    profile: two that turn the cube together must not differ.
+
+    ``found``: all values found so far, which include the steps per turn.
+    """
     factors = {
         name: found[key] / motor.steps_per_turn
         for name, motor in profile.actuators_of(Stepper).items()
@@ -162,10 +168,10 @@ def common_speeds(profile: RobotProfile, found: JsonMapping) -> Iterator[Finding
 
 
 def fit_to_board(session: Session, found: JsonObject) -> Iterator[Finding]:
-    """Lower all motors alike where the board cannot make the steps of what they turn together.
+    """Slow all motors alike if the board cannot make the steps of those that turn together.
 
-    Only drivers set to more steps a turn than in the profile ask it for more. ``found``: all values
-    found by now.
+    Only drivers set to more steps per turn than in the profile demand more from the board.
+    ``found``: all values found so far.
     """
     before, calibrated = (
         one.actuators_of(Stepper) for one in (session.profile, session.calibrated)
@@ -196,7 +202,7 @@ def fit_to_board(session: Session, found: JsonObject) -> Iterator[Finding]:
 
 
 def _limits_at(profile: RobotProfile, parts: Mapping[str, float]) -> JsonObject:
-    """Return limits of motors at parts, or multiples, of those of a profile."""
+    """Return a profile's limits of motors, each multiplied by the motor's factor in ``parts``."""
     values: JsonObject = {}
     for name, part in parts.items():
         settings = profile.actuators_of(Stepper)[name].model_dump(mode="json")
@@ -220,11 +226,11 @@ def _limits(settings: JsonObject, part: float) -> JsonObject:
 
 
 def check_motors(session: Session) -> Iterator[Finding]:
-    """Check that motors make whole turns, and lose no steps at their speed and a little more than
+    """Check that motors make whole turns, and lose no steps at their speed and slightly more than
     their acceleration.
 
-    If one loses steps, all are slowed alike, because two that turn the cube together must not
-    differ. A sensor judges, or the camera; if neither can, the limits stay. Raises
+    If one loses steps, slow all of them alike, because two that turn the cube together must not
+    differ. A sensor or the camera decides. If neither can, the limits stay. Raise
     :class:`CalibrationError`.
     """
     profile, good = session.calibrated, dict[str, float]()
@@ -256,13 +262,13 @@ def _turn_of(session: Session, name: str) -> Finding:
         raise CalibrationError(
             f"{name} seems to make {found} steps in a whole turn, and before {turn}"
         )
-    # A cube may look the same after a part of a turn, too: the angles have told them apart.
+    # A cube may look the same after a part of a turn. The measured angles rule that out.
     return Finding("motor", f"{name}: {turn} steps are a whole turn", evidence={"turns": 1})
 
 
 def _speed_of(session: Session, name: str) -> tuple[Finding, float]:
-    """Find the part of its speed and acceleration at which a motor loses no steps, nor at a little
-    more acceleration."""
+    """Find the fraction of its speed and acceleration at which a motor loses no steps, not even at
+    slightly higher acceleration."""
     settings = session.calibrated.actuators_of(Stepper)[name]
     speed, acceleration = settings.max_speed_steps_per_s, settings.max_acceleration_steps_per_s2
 

@@ -1,4 +1,4 @@
-"""The trial "proof": read the cube, solve it, and look whether it is solved."""
+"""The trial "proof": read the cube, solve it, and check that it is solved."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
 
 class ProofRequest(ApiRequest):
-    """``solved``: the cube is known to be, by the proof before, and needs no look."""
+    """A request to prove the calibration. ``solved``: the previous proof left the cube solved, so
+    it is not scanned first."""
 
     solved: bool = False
 
 
 class Proof(ApiDocument):
-    """The outcome of a solve: the cube read before it, the moves, the times, and the look after it.
+    """The outcome of a solve: whether the cube is ``solved``, the cube before it, moves and times.
 
-    ``operations``: turns of layers and of the cube in it and in a scramble before it.
-    ``planned_before_us``: as long would take what is planned for the same cube by what is kept.
+    ``operations``: number of turns of layers and of the cube, including those of a scramble before.
+    ``planned_before_us``: planned time for the same cube with the kept calibration.
     """
 
     solved: bool
@@ -40,9 +41,9 @@ class Proof(ApiDocument):
 
 
 def _prove(bench: Bench, asked: ProofRequest) -> Proof:
-    """Read the cube, scramble it first if it is solved, solve it, look again.
+    """Read the cube, scramble it first if it is solved, solve it, and scan it again.
 
-    Raises ``RobotError``, ``ScanError``, ``Stopped`` and what the search raises.
+    Raise ``RobotError``, ``ScanError``, ``Stopped`` and the errors of the search.
     """
     machine = bench.machine
     state, operations = None, 0
@@ -84,14 +85,15 @@ def _scan_cube(machine: Machine) -> tuple[AnyCube, State]:
 
 
 def _count_operations(plan: Plan) -> int:
-    """Return how many of its operations turn a layer or the cube."""
+    """Return the number of operations that turn a layer or the cube."""
     return sum(one.op in {"turn", "rotate"} for one in plan.operations)
 
 
 def fault_chance(faultless: int, coming: int) -> float:
-    """Return the chance of a fault in so many operations, after so many without one.
+    """Return the chance of a fault in ``coming`` operations, after ``faultless`` ones.
 
-    By Bayes, with Jeffreys' prior for the chance of a fault in one: nothing is known of it before.
+    Computed by Bayes with Jeffreys' prior for the chance of a fault in one operation, because
+    nothing is known of it before.
     """
     none = 1.0
     for number in range(faultless, faultless + coming):

@@ -1,4 +1,4 @@
-"""A table or gripper that turns the cube while the camera measures by how much."""
+"""Tables and grippers that turn the cube while the camera measures the angle."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from robot.settings.base import Site
 from robot.text.faults import CalibrationError
 
 MOST_OFF_DEGREES = 4.0
-"""Largest distance of the ends of its way from their place on the line."""
+"""Maximum error of an end position against the line."""
 
 MOST_BEYOND_DEGREES = 12.0
-"""Largest distance to the other side: nothing is in its way, and many servos are not straight."""
+"""Maximum error beyond the end: nothing blocks the servo there, and many servos are not linear."""
 
 MOST_SHORT_DEGREES = 2.0
-"""Largest distance of a servo's limits from a position: layers may be that far off square."""
+"""Maximum distance of a servo's limits from a position: layers may be that far off square."""
 
 STILL_DEGREES = 0.9
-"""A servo that a step turns by less pushes against something."""
+"""Minimum rotation for a sweep step of 40 us. A part that turns less pushes against something."""
 
 MOST_PLAY_DEGREES = 4.0
-"""Most play of the part that a stepper drives."""
+"""Maximum play of the part that a stepper drives."""
 
 PEEK_DEGREES = 1.5
-"""First motion of a stepper, to see how large its steps are."""
+"""First motion of a stepper, to measure the size of its steps."""
 
 PEEKS_LONGER = 16
-"""Largest multiple of that motion."""
+"""Maximum multiple of that motion."""
 
 SHOWS_DEGREES = 2.0
-"""Least rotation of the cube that counts as seen."""
+"""Minimum rotation of the cube that counts as seen."""
 
 FARTHEST_TILT = 38.0
-"""Tilt from which a face can hardly be told from the next one."""
+"""Tilt above which a face can hardly be told from the next one."""
 
 OUT_OF_VIEW = (
     "no whole face is in view while {} turns the cube: does something else hold the cube, or is "
@@ -52,9 +52,9 @@ OUT_OF_VIEW = (
 
 EIGHTH = 45.0
 LEAST_REACH = 5.0
-"""Degrees to either side from which a line is exact enough: the ends of the way are looked at."""
+"""Minimum sweep to either side for an exact line. The end positions are measured separately."""
 NARROW_REACH = 24.0
-"""Degrees to either side below which a line is measured in smaller steps."""
+"""Sweep to either side, in degrees, below which a line is measured in smaller steps."""
 
 SHOWN_TOO_LITTLE = (
     "the face is too near to the border of the picture, which shows it whole only up to {:.0f} "
@@ -66,10 +66,11 @@ class Rotation(ABC):
     """A part that turns the cube: a table or a gripper, moved by a servo or a stepper.
 
     ``quarters``: quarter turns of a servo's positions by their names. Angles are in degrees.
-    ``sweep``: how far to either side its line is measured, in steps of ``step_us`` of a servo and
-    ``step_degrees`` of a stepper. ``most_off``: how far short of their place on the line its ends
-    may be. ``looks_at``: the parts of a quarter turn of a layer at which the camera looks.
-    ``short_us``: by how much the limits of a servo keep it from positions.
+    ``sweep``: angle to either side over which its line is measured, in steps of ``step_us`` for a
+    servo and ``step_degrees`` for a stepper. ``most_off``: maximum distance by which its end
+    positions may fall short of the line. ``looks_at``: fractions of a layer's quarter turn at which
+    the camera takes a picture. ``short_us``: distances by which a servo's limits keep it from
+    positions.
     """
 
     sweep: float
@@ -98,18 +99,18 @@ class Rotation(ABC):
 
     @abstractmethod
     def angle(self) -> float:
-        """Return the cube's angle in degrees; raises :class:`CalibrationError` if it is hidden."""
+        """Return the cube's angle in degrees. Raise :class:`CalibrationError` if it is hidden."""
 
     @abstractmethod
     def expect(self, degrees: float) -> None:
-        """Note the angle near which the cube is about to be."""
+        """Note the angle near which the cube will be next."""
 
     @abstractmethod
     def shift_zero(self, degrees: float) -> None:
-        """Count degrees from there on."""
+        """Move the zero of the cube's angle to ``degrees``."""
 
     def find_line(self) -> ServoLine:
-        """Sweep it, then go to zero; raises :class:`CalibrationError`."""
+        """Sweep, fit the line, and go to zero. Raise :class:`CalibrationError`."""
         self._stride = self._find_stride() if self.is_stepper else self._profile_stride()
         points: list[SweepPoint] = []
         sweep = self.reach
@@ -125,26 +126,26 @@ class Rotation(ABC):
         return line
 
     def assume_line(self, line: ServoLine) -> None:
-        """Take the line as known: of a stepper that homes by a sensor."""
+        """Take the line as known, for a stepper that homes by a sensor."""
         self._line = line
 
     @property
     def reach(self) -> float:
-        """Return the degrees to either side between which its line is measured."""
+        """Return the degrees to either side over which its line is measured."""
         return self.sweep
 
     @property
     def _fineness(self) -> float:
-        """Return the size of steps as a part of the usual: a narrow way has as many as it needs."""
+        """Return the size of steps relative to the usual, so that a narrow sweep has enough."""
         return min(1.0, self.reach / min(self.sweep, NARROW_REACH))
 
     @property
     def is_stepper(self) -> bool:
-        """Return whether a stepper turns it: without end, from wherever it stands."""
+        """Return whether a stepper turns it: endlessly, and from any position."""
         return self.actuator.stepper is not None
 
     def _profile_stride(self) -> int:
-        """Wakes a servo at its home; pulse of a step of the sweep, by the profile."""
+        """Wake a servo at its home. Return a sweep step in microseconds, signed by the profile."""
         places = self.actuator.settings.places
         ordered = sorted(self.quarters, key=self.quarters.__getitem__)
         home = next(name for name, quarters in self.quarters.items() if not quarters)
@@ -154,16 +155,18 @@ class Rotation(ABC):
         )
 
     def _find_stride(self) -> int:
-        """Steps of a step of the sweep, by how far some steps turn a stepper: a few, then twice as
-        many, until that shows. A driver may make larger steps than thought, and others hold still
-        what is turned too far."""
+        """Return a sweep step in steps of the motor, by measuring how far some steps turn the cube.
+
+        Start with a few and double them until the cube visibly turns: a driver may make larger
+        steps than expected, and other parts block what is turned too far.
+        """
         stepper = self.actuator.stepper
         assert stepper is not None and stepper.steps_per_turn
         made = max(1, round(stepper.steps_per_turn * PEEK_DEGREES / 360))
         most = PEEKS_LONGER * made
         self.actuator.wake()
         start = self.actuator.at
-        self.actuator.go(start + made)  # takes up the play, or a part of it
+        self.actuator.go(start + made)  # takes up at least some of the play
         seen, turned = self.angle(), 0.0
         while abs(turned) < SHOWS_DEGREES and made < most:
             self.actuator.go(start + 2 * made)
@@ -180,7 +183,7 @@ class Rotation(ABC):
         )
 
     def refine_points(self, points: list[SweepPoint]) -> list[SweepPoint]:
-        """Return the points of a sweep with the precision known after it."""
+        """Return the points of a sweep, improved by what the whole sweep has shown."""
         return points
 
     def go(self, degrees: float) -> None:
@@ -189,13 +192,15 @@ class Rotation(ABC):
         self.expect(degrees)
 
     def turn(self, degrees: float) -> None:
-        """Turn to an angle while the cube may stay where it is."""
+        """Turn to an angle when the cube may not follow."""
         line = self.line
         self.actuator.go(line.pulse(degrees, line.pulse(degrees) > self.actuator.at))
 
     def swing(self, degrees: float) -> float:
-        """Turn so far and back; by how much the cube has followed. Another part that holds it keeps
-        it where it is: only a layer turns, and comes back."""
+        """Turn by an angle and back, and return the degrees by which the cube has followed.
+
+        If another part holds the cube, only a layer turns and comes back.
+        """
         self.go(-degrees / 2)
         before = self.angle()
         self.go(degrees / 2)
@@ -205,7 +210,7 @@ class Rotation(ABC):
         return moved
 
     def set_square(self) -> float:
-        """Set zero to the cube's angle while other jaws hold it. Return how far it was off."""
+        """Set zero to the cube's angle while other jaws hold it. Return its previous error."""
         self.go(0.0)
         off = self.angle()
         if abs(off) > MOST_OFF_DEGREES:
@@ -218,22 +223,22 @@ class Rotation(ABC):
         return off
 
     def recentre(self, degrees: float) -> None:
-        """Count the angles of face and line from ``degrees`` on."""
+        """Move the zero of both face and line to ``degrees``."""
         self.shift_zero(degrees)
         self._line = self.line.with_zero_at(degrees)
 
     def follows_held(self, places: Mapping[str, int]) -> float:
-        """Turn a layer to all positions while something holds the cube; return the degrees by which
-        the cube has followed at most.
+        """Turn a layer to all positions while something holds the cube. Return the maximum angle by
+        which the cube has followed.
 
-        The angle of a cube that has followed by a quarter turn is the same. So the camera looks on
-        the way as well: a cube that slips between two looks slips by less.
+        A cube that has followed by a quarter turn shows the same angle. So the camera also looks
+        during the turn, because a cube slips by less than that between two looks.
         """
         before = self.angle()
         return max(abs(self.angle() - before) for _ in self._turn_by_quarters(places))
 
     def _turn_by_quarters(self, places: Mapping[str, int]) -> Iterator[None]:
-        """Turn to all positions and back, of a stepper by its line; stop where to look."""
+        """Turn to all positions and back, by the line for a stepper. Yield where to look."""
         home, ends = self.line.pulse(0.0), [self.line.pulse(90.0), self.line.pulse(-90.0)]
         if places:
             home = next(float(places[name]) for name, at in self.quarters.items() if not at)
@@ -245,17 +250,17 @@ class Rotation(ABC):
                 yield
 
     def settle(self) -> None:
-        """To zero, the last of the way towards larger angles, which takes up any play. No further
-        from it than layers may be off square."""
+        """Go to zero, approaching it from below to take up any play. Back off no further than
+        layers may be off square."""
         self.go(-self.step_degrees)
         self.go(0.0)
 
     def find_stops(self, askew: float = 0.0) -> tuple[dict[str, int], dict[str, float]]:
-        """Return the pulses of the positions, each by a look, and their distances from the line.
+        """Return the pulses of the positions, the ends measured, and the line's errors at the ends.
 
-        A servo stops within its dead band before it is there. It comes to the ends of its way from
-        between them, so their pulses allow for that; to the middle it comes from both sides.
-        ``askew``: how far the cube stands off what turns it, by the same everywhere.
+        A servo stops short of its target, within its dead band. It always reaches its end positions
+        from between them, so their pulses allow for that. It reaches the middle from both sides.
+        ``askew``: constant angle between the cube and the part that turns it.
         """
         line = self.line
         self.short_us = {}
@@ -273,9 +278,9 @@ class Rotation(ABC):
         return places, off
 
     def _find_stop(self, name: str, wanted: float, pulse: float) -> tuple[float, float]:
-        """Return the pulse of a position, near that by the line, and the degrees the line was off.
+        """Return the pulse of a position, near the line's ``pulse``, and the line's error there.
 
-        The line of a servo that is not straight may lead beyond its limits, though the position is
+        The line of a servo that is not linear may lead beyond its limits although the position is
         within them.
         """
         slope, (low, high) = self.line.degrees_per_us, self.actuator.limits
@@ -308,7 +313,7 @@ class Rotation(ABC):
         return found, round(first, 2)
 
     def _swept(self, target: float) -> Iterator[SweepPoint]:
-        """Angles on the way to one, each a step further; ends where it goes no further."""
+        """Sweep to an angle, yielding a point for each step. Stop at an obstacle or a limit."""
         angle = self.angle()
         rising = target > angle
         step = self._stride * (1 if rising else -1)
@@ -329,13 +334,13 @@ class Rotation(ABC):
 
     @property
     def _lead(self) -> int:
-        """The most steps of a sweep that take up the slack."""
+        """Return the maximum number of sweep steps that take up the slack."""
         step = self._fineness * self.step_degrees
         return math.ceil(MOST_PLAY_DEGREES / step) if self.is_stepper else 1
 
 
 def _sense(points: list[SweepPoint]) -> int:
-    """1 if larger places turn it to larger angles, as seen."""
+    """Return 1 if larger pulses turned it to larger angles, else -1."""
     first, last = points[0], points[-1]
     return 1 if (last.degrees > first.degrees) == (last.pulse_us > first.pulse_us) else -1
 
@@ -345,12 +350,12 @@ class FilmedRotation(Rotation):
 
     @abstractmethod
     def read_film(self, film: Film, way: float) -> list[tuple[int, float]]:
-        """Times of a film's pictures that show the face, and how far the cube has turned since the
-        first of them; ``way`` is how far it should turn in all."""
+        """Return the times of the pictures that show the face, and the cube's angles since the
+        first of them. ``way``: expected angle of the whole motion."""
 
 
 class SpinningPart(FilmedRotation):
-    """Below the cube: it turns the face in view about the camera's line of sight."""
+    """A part below or above the cube, which turns the face in view about the line of sight."""
 
     sweep = 70.0
     step_us, step_degrees = 40, 6.0
@@ -364,7 +369,7 @@ class SpinningPart(FilmedRotation):
 
     @property
     def reach(self) -> float:
-        """See :attr:`Rotation.reach`: as far as the picture shows the face."""
+        """See :attr:`Rotation.reach`; limited to angles at which the picture shows the face."""
         shown = self.watch.turn_in_view
         if shown < LEAST_REACH:
             needed = f", and {LEAST_REACH:.0f} are needed"
@@ -397,7 +402,7 @@ class SpinningPart(FilmedRotation):
 
 
 class TiltingGripper(FilmedRotation):
-    """Beside the cube: it tilts the face in view, and after a quarter turn shows another one."""
+    """A gripper beside the cube, which tilts the face in view. A quarter turn shows another one."""
 
     sweep = 16.0
     step_us, step_degrees = 20, 1.8
@@ -435,9 +440,9 @@ class TiltingGripper(FilmedRotation):
             return super().set_square()
 
     def follows_held(self, places: Mapping[str, int]) -> float:
-        """See :meth:`Rotation.follows_held`: by the part of the face that its layer does not reach.
+        """See :meth:`Rotation.follows_held`; measured on the part of the face outside its layer.
 
-        Another face there has followed by a quarter turn.
+        If another face appears there, the cube has followed by a quarter turn.
         """
         self._far.begin()
         seen = [abs(self._far.degrees()) for _ in self._turn_by_quarters(places)]
@@ -445,7 +450,7 @@ class TiltingGripper(FilmedRotation):
 
     @contextmanager
     def _following(self) -> Iterator[None]:
-        """Other jaws hide a part of the face meanwhile: it is looked for where it was last."""
+        """Look for the face at its last position, because other jaws hide a part of it."""
         self._follows = True
         try:
             yield
@@ -463,7 +468,7 @@ class TiltingGripper(FilmedRotation):
     def read_film(self, film: Film, way: float) -> list[tuple[int, float]]:
         """See :meth:`FilmedRotation.read_film`.
 
-        Every quarter turn another face comes into view, which differs by its stickers.
+        After every quarter turn another face comes into view, recognized by its stickers.
         """
         seen = [
             (one.time_us, self.watch.level(np.array(one.corners)), np.array(one.colours))
@@ -486,7 +491,7 @@ class TiltingGripper(FilmedRotation):
         return [(time_us, degrees - found[0][1]) for time_us, degrees in found]
 
     def refine_points(self, points: list[SweepPoint]) -> list[SweepPoint]:
-        """See :meth:`Rotation.refine_points`: where the camera stands is known after it."""
+        """See :meth:`Rotation.refine_points`; the sweep also gives the camera's position."""
         views = [self._views[point.degrees] for point in points]
         if views:
             self._gauge = self._gauge.fit_camera(views)
@@ -497,14 +502,14 @@ class TiltingGripper(FilmedRotation):
 
 
 class SensedGripper(TiltingGripper):
-    """One that homes by a sensor, which says where it is square. Its line is that of the profile.
+    """A gripper that homes by a sensor, which defines square. Its line comes from the profile.
 
-    Its angle is that of the part of the face that its layer does not reach: on a cube of two layers
-    an opposite gripper holds the other half.
+    Its angle is that of the part of the face outside its layer: on a cube of two layers the
+    opposite gripper holds the other half.
     """
 
     def home(self) -> None:
-        """Let it look for its sensor with what it holds; angles count from there."""
+        """Home it by its sensor, with whatever it holds, and count angles from there."""
         self.actuator.wake()
         stepper = self.actuator.stepper
         assert stepper is not None and stepper.steps_per_turn

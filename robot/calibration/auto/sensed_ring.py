@@ -1,19 +1,19 @@
 """Finds the jaws of four grippers beside a cube of two layers, whose motors home by sensors.
 
 Opposite grippers hold a cube of two layers together, and each turns its half. So the camera, which
-looks down at the cube, watches the half that a gripper does not turn: while it holds the cube
-alone, all of the face tilts with it. While other jaws hold, whether of the opposite gripper or of a
+looks down at the cube, watches the half that a gripper does not turn. If the gripper holds the cube
+alone, the whole face tilts with it. If other jaws hold too, those of the opposite gripper or of a
 neighbour, the other half stays.
 
-1. *All but the first open*. The first looks for its sensor with the cube in its jaws, and a small
+1. *All but the first open*. The first homes by its sensor with the cube in its jaws, and a small
    turn shows whether direction and steps are as in the profile.
 2. *The jaws of the three others* close a little further each time while the first swings.
-3. *The others* take the cube over in turn and home; while a neighbour holds it, it shows where the
-   jaws of the first close.
+3. *The others* take the cube over in turn and home. The first neighbour to hold it swings while the
+   jaws of the first gripper close.
 4. *Both grippers of a pair* hold the cube. Each turns its half by quarters while the other
    holds.
 
-Which way is square is told by the sensors alone.
+Only the sensors define square.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SMALL_TURN_DEGREES = 3.6
 
 
 class SensedRingGripper:
-    """One of the four: what turns it, and its jaws."""
+    """One of the four grippers: its rotation and its jaws."""
 
     def __init__(
         self, session: Session, watch: RotationGauge, site: Site, settings: GripperSettings
@@ -81,7 +81,7 @@ class SensedRingFinder(Finder):
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
-        """See :attr:`Finder.seen_moving`: steppers need no film, and nothing moves with jaws."""
+        """See :attr:`Finder.seen_moving`; steppers need no film, and jaws do not move the cube."""
         return {}
 
     def find(self) -> Iterator[Finding]:
@@ -118,7 +118,7 @@ class SensedRingFinder(Finder):
         yield from self._prove_pair(near, far)
 
     def _find_motor(self, holder: SensedRingGripper) -> Finding:
-        """Home the gripper that holds the cube alone, and check its motor by a small turn."""
+        """Home the gripper that holds the cube alone, and check its motor with a small turn."""
         rotation = holder.rotation
         rotation.home()
         rotation.go(SMALL_TURN_DEGREES)
@@ -128,7 +128,7 @@ class SensedRingFinder(Finder):
 
     @staticmethod
     def _prove_pair(one: SensedRingGripper, other: SensedRingGripper) -> Iterator[Finding]:
-        """Turn the halves of the cube that two opposite grippers hold together."""
+        """Prove the hold of two opposite grippers: each turns its half while the other holds."""
         yield other.jaws.prove_hold(one.rotation, {})
         yield one.jaws.prove_hold(other.rotation, {})
 

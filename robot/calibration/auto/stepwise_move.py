@@ -18,7 +18,7 @@ COARSE_US, FINE_US = 10, 2
 
 @dataclass(frozen=True)
 class Edge:
-    """The pulses at which something begins when a servo goes on, and ends when it comes back."""
+    """The pulses at which something begins as a servo moves on, and ends as it comes back."""
 
     forwards: float
     backwards: float
@@ -36,8 +36,8 @@ class Edge:
 
 @dataclass
 class StepwiseMove:
-    """One actuator of the robot in maintenance, and how far it has been seen to go: in
-    microseconds of pulse, or in steps."""
+    """One actuator of the robot in maintenance, its position ``at``, and its confirmed range, in
+    microseconds of pulse or in steps."""
 
     session: Session
     name: str
@@ -48,20 +48,23 @@ class StepwiseMove:
 
     @property
     def stepper(self) -> Stepper | None:
-        """Return the settings of a stepper, which counts from wherever it stands; else None."""
+        """Return the settings of a stepper, whose zero is arbitrary; None for a servo."""
         return self.settings if isinstance(self.settings, Stepper) else None
 
     @property
     def limits(self) -> tuple[int, int]:
-        """Return the lowest and highest place; a motor that turns round has next to none."""
+        """Return the lowest and highest place. An endless motor has virtually no limits."""
         return self.settings.limits or FARTHEST
 
     def wake(self, first: int | None = None) -> None:
-        """Send the first pulse, unless it has moved before; a stepper stays where it is."""
+        """Send the first pulse, unless it has moved before. A stepper does not move."""
         self._note(self.session.perform(MOVING, actuator=self.name, to=None, begin_at=first))
 
     def go(self, target: float) -> None:
-        """Go to a place, stepwise; raises ``CalibrationError`` beyond its limits."""
+        """Go to a place, in small steps beyond the confirmed range.
+
+        Raise ``CalibrationError`` if it is beyond the limits.
+        """
         low, high = self.limits
         if not low <= round(target) <= high:
             raise self.limits_error(target)
@@ -72,7 +75,7 @@ class StepwiseMove:
             self._note(self.session.perform(MOVING, actuator=self.name, to=to))
 
     def limits_error(self, target: float) -> CalibrationError:
-        """Return the error for a place beyond its limits."""
+        """Return the error for a place beyond the limits."""
         low, high = self.limits
         return CalibrationError(
             f"{self.name} would have to go to {target:.0f} us, beyond its limits_us {low}..{high}: "
@@ -82,10 +85,11 @@ class StepwiseMove:
     def find_edge(
         self, begins: Callable[[], bool], direction: int, most: float | None = None
     ) -> Edge:
-        """Find where something begins on the way up (1) or down (-1), and ends on the way back.
+        """Find the pulses at which something begins going up (1) or down (-1), and ends coming
+        back.
 
-        It searches coarsely, then finely, and ends before the edge. Raises ``CalibrationError`` if
-        there is none within ``most`` microseconds, by default a quarter of the limits.
+        Search coarsely, then finely, and stop before the edge. Raise ``CalibrationError`` if there
+        is none within ``most`` microseconds (default: a quarter of the limits' range).
         """
         start, (low, high) = self.at, self.limits
         most = (high - low) / 4 if most is None else most
@@ -114,5 +118,5 @@ class StepwiseMove:
 
 
 def stepwise_move(session: Session, profile: RobotProfile, name: str) -> StepwiseMove:
-    """Return an actuator of a profile, to be moved stepwise."""
+    """Return a :class:`StepwiseMove` for an actuator of a profile."""
     return StepwiseMove(session, name, profile.actuators[name])
