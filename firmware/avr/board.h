@@ -99,7 +99,7 @@ static inline void board_timer_set(uint16_t wait)
 /* Counter value of the event being served. The counter does not restart during an event. */
 extern uint16_t board_event_served;
 
-/* Returns the most ticks that serving an event takes with `motors` running. */
+/* Returns the maximum ticks to serve an event with `motors` running. */
 static inline uint16_t board_guard(uint8_t motors)
 {
     return motors ? BOARD_EVENT_TICKS + BOARD_MOTOR_TICKS * motors : 0;
@@ -134,7 +134,7 @@ static inline board_pin board_open_step(uint8_t number, uint16_t interval)
     return board_output(number, false);
 }
 
-/* Any pin can have a servo, whatever the others have. */
+/* Any pin can drive a servo, regardless of the others. */
 static inline bool board_can_pulse(uint8_t number)
 {
     (void)number;

@@ -24,7 +24,7 @@ static void count_milliseconds(uint32_t now)
     }
 }
 
-/* Feeds the watchdog as long as the main loop runs and timer events occur. */
+/* Feeds the watchdog while the main loop runs and timer events occur. */
 static void feed_watchdog(void)
 {
     static uint16_t seen;

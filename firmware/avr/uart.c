@@ -36,8 +36,8 @@ void __vector_receive_bytes(void)
     }
 }
 
-/* Unmasks itself with interrupts off, only after it has cleared the stack. Otherwise, if steps left
- * it one instruction at a time, each byte would start it on top of itself until the stack ran into
+/* Unmasks itself with interrupts off, only after it has cleared the stack. Otherwise, if steps let
+ * it run only one instruction at a time, each byte would nest another call until the stack ran into
  * the variables. */
 ISR(USART_RX_vect, ISR_NAKED)
 {

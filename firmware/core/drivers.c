@@ -362,7 +362,8 @@ static bool is_turning(const struct driver *driver)
     return actuators[driver->setup.actuator].motor.stepper.active;
 }
 
-/* Returns the next driver whose motor turns, because its registers show most, or else the next. */
+/* Returns the next driver whose motor turns, because its registers show the most, or else the next
+ * one. */
 static struct driver *next_driver(void)
 {
     static uint8_t last;

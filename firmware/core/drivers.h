@@ -1,4 +1,4 @@
-/* TMC2209 stepper drivers on a single-wire UART: their set-up, and the watch for their faults. */
+/* TMC2209 stepper drivers on a single-wire UART: their set-up and the detection of their faults. */
 #ifndef CUBIST_DRIVERS_H
 #define CUBIST_DRIVERS_H
 
@@ -9,7 +9,7 @@
 
 #if defined(BOARD_HAS_DRIVERS)
 
-/* The states of all drivers, as the message DriverStates has them. */
+/* The states of all drivers, as in the message DriverStates. */
 struct __attribute__((packed)) driver_report {
     struct driver_state each[PROTOCOL_MAX_DRIVERS];
 };

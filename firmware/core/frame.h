@@ -1,5 +1,5 @@
-/* Frames: COBS( session | seq | ack | type | payload | crc16 ) 00. The board's `seq` is the number of
- * emergency stops, and the host's `ack` returns it. */
+/* Frames: COBS( session | seq | ack | type | payload | crc16 ) 00. The board's `seq` is the number
+ * of emergency stops, and the host's `ack` returns it. */
 #ifndef CUBIST_FRAME_H
 #define CUBIST_FRAME_H
 
@@ -33,7 +33,8 @@ uint8_t cobs_decode(uint8_t *bytes, uint8_t length);
  * including the final 00. */
 uint8_t cobs_encode(const uint8_t *bytes, uint8_t length, uint8_t *out);
 
-/* Checks the CRC of `length` decoded bytes. Returns the payload's length, or -1 if it is wrong. */
+/* Checks the CRC of `length` decoded bytes. Returns the payload's length, or -1 for a damaged
+ * frame. */
 int8_t frame_check(const struct frame *frame, uint8_t length);
 
 /* Appends the CRC to the payload. Returns the length of the whole frame. */

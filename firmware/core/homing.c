@@ -5,10 +5,10 @@
  * without an end stop keeps its position if that is known; otherwise the firmware assumes its home
  * position.
  *
- * Against a mechanical stop, the driver's DIAG output is the end stop. It says nothing at rest and in
- * the first steps of a motion, so nothing looks at it then. A motor that is jammed stalls like one
- * that has arrived, but it stalls again right after it should have backed off: that is how the two
- * are told apart.
+ * Against a mechanical stop, the driver's DIAG output is the end stop. It is not valid at rest and
+ * during the first steps of a motion, so the firmware ignores it then. A jammed motor stalls like
+ * one that has arrived, but it stalls again right after it should have backed off. That
+ * distinguishes the two.
  */
 #include "homing.h"
 
@@ -34,8 +34,8 @@ static void fail(uint8_t index, uint8_t fault)
     player_fail(fault, index);
 }
 
-/* Starts one motion of at most `steps`: LEAVE moves away until the end stop releases, BACK_OFF by
- * all of them, and the other phases move towards the end stop until it triggers. */
+/* Starts one motion of at most `steps`: LEAVE moves away until the end stop releases, BACK_OFF
+ * moves away by all of them, and the other phases move towards the end stop until it triggers. */
 static void move(uint8_t index, uint8_t phase, uint16_t interval, uint32_t steps)
 {
     struct actuator *actuator = &actuators[index];
@@ -118,7 +118,7 @@ void homing_abort(void)
     }
 }
 
-/* True if the motor stalled long before it can have come back to its stop. */
+/* True if the motor stalled long before it could have returned to its stop. */
 static bool stalled_at_once(uint8_t index)
 {
     const struct actuator *actuator = &actuators[index];

@@ -70,7 +70,8 @@ static bool whereabouts_due;
 static bool drivers_due;
 #endif
 
-/* Takes a byte after `matched` bytes of the emergency stop; returns how many have matched then. */
+/* Takes a byte after `matched` bytes of the emergency stop. Returns the new number of matching
+ * bytes. */
 static inline __attribute__((always_inline)) uint8_t match_stop(uint8_t matched, uint8_t byte)
 {
     if (byte != stop_pattern[matched]) {

@@ -37,8 +37,8 @@ bool servo_is_high(uint8_t number);
 /* Removes all servos. */
 void servo_detach_all(void);
 
-/* Starts a slew through the segments at tick `start`, from the servo's last pulse: it may have been
- * switched off since. Its very first slew begins at the pulse of the first segment. */
+/* Starts a slew through the segments at tick `start`, from the servo's last pulse, even if it has
+ * been switched off since. Its very first slew begins at the pulse of the first segment. */
 void servo_start(struct servo *servo, const struct servo_segment *segments, uint8_t count,
                  uint32_t start);
 

@@ -1,4 +1,4 @@
-/* Runs of steps, one motor at a time: for stepper.c and for boards that play them in another way. */
+/* Runs of steps, one motor at a time: for stepper.c and for boards that play them differently. */
 #ifndef CUBIST_STEP_RUNS_H
 #define CUBIST_STEP_RUNS_H
 

@@ -27,14 +27,15 @@ struct stepper {
     uint8_t sense;      /* enum sense */
     uint8_t sensed_steps;
 #if defined(BOARD_HAS_DRIVERS)
-    uint16_t blank; /* steps after whose number the sensor counts */
+    uint16_t blank; /* steps left during which the sensor does not count */
 #endif
     board_pin step;
     board_pin direction;
     board_pin sensor;
 };
 
-/* Call before a motion: its sensor does not count during so many steps, on boards with drivers. */
+/* Call before a motion: the sensor does not count during its first `steps`, on boards with
+ * drivers. */
 static inline void stepper_ignore_sensor(struct stepper *motor, uint16_t steps)
 {
 #if defined(BOARD_HAS_DRIVERS)

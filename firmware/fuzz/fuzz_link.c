@@ -68,7 +68,7 @@ static void greet(void)
     bench_run_ms(5);
 }
 
-/* Configures the actuators. Returns the input bytes used: 0 for the usual ones, at home. */
+/* Configures the actuators. Returns the input bytes used: 0 for the usual ones, homed. */
 static size_t configure(const uint8_t *bytes, size_t length)
 {
     uint8_t count = 1 + (bytes[0] >> COUNT_SHIFT) % BOARD_ACTUATORS;

@@ -1,7 +1,7 @@
 /*
- * Fuzzes the firmware of the RP2040 on a model of its registers: whatever comes at the UART and at
- * USB. The input is a list of deeds: a byte that selects one, a byte with a length, and so many bytes.
- * At the end an emergency stop at one of the ports must still end all motion.
+ * Fuzzes the firmware of the RP2040 on a model of its registers, with any input on the UART and on
+ * USB. The input is a list of deeds: a byte that selects the deed, a length byte, and that many
+ * bytes. At the end an emergency stop on one of the ports must still end all motion.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ typedef void port(const uint8_t *bytes, unsigned length);
 
 static uint8_t seq;
 
-/* At USB a frame may need two packets. */
+/* On USB a frame may need two packets. */
 static void usb(const uint8_t *bytes, unsigned length)
 {
     unsigned first = length < 64 ? length : 64;
@@ -96,7 +96,7 @@ static struct config_actuator setup_of(uint8_t number, bool stepper)
     return setup;
 }
 
-/* Sixteen actuators, of which as many as the first byte says are steppers. */
+/* Configures sixteen actuators. The first `steppers` of them, modulo 9, are steppers. */
 static void configure(uint8_t steppers)
 {
     const struct config_begin begin = {.silence_hold_ms = 200, .silence_safe_ms = 1000};

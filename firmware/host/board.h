@@ -23,7 +23,7 @@ bool board_drivers_receive(uint8_t *byte);
 uint8_t board_set_pulse(uint8_t number, uint16_t ticks);
 bool board_is_late(void);
 
-/* Of the board that this one stands for. */
+/* The limits of steps on the board that this one stands for. */
 struct board_steps {
     const char *name;
     uint16_t min_interval;

@@ -1,4 +1,4 @@
-/* The UART of the stepper drivers of a simulated board: bytes take their time, as at 115,200 baud. */
+/* The UART of the stepper drivers of a simulated board: bytes take as long as at 115,200 baud. */
 #include <string.h>
 
 #include "board.h"
@@ -9,7 +9,7 @@
 #define ANSWER_DELAY_TICKS 417 /* 24 bit times, as SENDDELAY is set */
 #define LONGEST 16
 
-static uint8_t received[LONGEST]; /* what was sent comes back on the same wire, before the answer */
+static uint8_t received[LONGEST]; /* echo of what was sent on the same wire, then the answer */
 static unsigned taken;
 static unsigned echoes;
 static unsigned count;

@@ -1,6 +1,6 @@
 /*
- * The pulses of 16 servos: servo_edges.c, which has room for eight, is built twice, its functions
- * prefixed, and the frames of the two run side by side.
+ * The pulses of 16 servos: servo_edges.c, which has room for eight, is built twice, with prefixed
+ * functions. The frames of the two run side by side.
  */
 #include "servo.h"
 

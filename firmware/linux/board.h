@@ -14,14 +14,14 @@
 #define BOARD_MIN_INTERVAL PROTOCOL_MIN_INTERVAL_LINUX
 
 /* A step is late by the wake-up latency of the process, which must be a small part of the step
- * interval, whatever the number of motors. See docs/firmware-timing.md. */
+ * interval, regardless of the number of motors. See docs/firmware-timing.md. */
 #define BOARD_RATE_ONE board_step_rate()
 #define BOARD_RATE_TWO board_step_rate()
 #define BOARD_RATE_SIX board_step_rate()
 uint16_t board_step_rate(void);
 
-/* For servo_frames.c: sets a servo's pulse in ticks from its next frame on; 0 for none. Returns
- * FAULT_NONE or the reason for failure. */
+/* For servo_frames.c: sets a servo's pulse in ticks, starting with its next frame; 0 for none.
+ * Returns FAULT_NONE or the reason for failure. */
 uint8_t board_set_pulse(uint8_t number, uint16_t ticks);
 
 /* True if the current timer event is so late that a pulse may miss its frame. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LINES 28 /* BCM numbers of the header are below it */
+#define LINES 28 /* all BCM numbers of the header are below this */
 
 /* Uses the lines of the simulated robot, through the pin socket. */
 void lines_simulate(void);

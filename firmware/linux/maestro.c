@@ -1,7 +1,7 @@
 /*
  * A Pololu Maestro. Its commands: Pololu, "Maestro Servo Controller User's Guide", section 5.e.
  * Targets are in quarters of a microsecond; 0 ends the pulses. A target applies from the channel's
- * next pulse on, at 50 Hz, the factory setting.
+ * next pulse, at 50 Hz, the factory setting.
  *
  * The Maestro silently clips a target to its channel's limits, drops a damaged command, and does
  * not answer at all in any mode but USB Dual Port. So between pulses the firmware asks it, one
@@ -274,7 +274,7 @@ static void ask(uint64_t tick)
 {
     static uint8_t turn = CHANNELS;
     bool sent = true;
-    tcflush(port, TCIFLUSH); /* stray bytes would be taken for answers from here on */
+    tcflush(port, TCIFLUSH); /* from here on, stray bytes would count as answers */
     for (unsigned i = 0; i <= CHANNELS && !asked; i++) {
         turn = (turn + 1) % (CHANNELS + 1);
         const struct channel *channel = &channels[turn % CHANNELS];

@@ -14,8 +14,8 @@ bool pulses_only(uint8_t number);
 /* Opens the channel of a pin, without pulses. */
 enum fault pulses_open(uint8_t number);
 
-/* Sets the pulse from the channel's next frame on; 0 for none. Does nothing if the channel already
- * makes that pulse. */
+/* Sets the pulse, starting with the channel's next frame; 0 for none. Does nothing if the channel
+ * already makes that pulse. */
 enum fault pulses_set(uint8_t number, uint16_t ticks);
 
 bool pulses_are_open(uint8_t number);

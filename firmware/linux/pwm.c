@@ -9,7 +9,7 @@
  *   name beginning with pca9685      channels 0 to 15
  *
  * A channel stays enabled while it is in use. A duty of 0 ends its pulses after the current one;
- * disabling the channel would cut that short. A new duty applies from the channel's next period on.
+ * disabling the channel would cut that short. A new duty applies from the channel's next period.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

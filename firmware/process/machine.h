@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ticks to run between looks at the serial port, and how far the machine may fall behind real time
- * before it stops catching up. */
+/* Ticks to run between checks of the serial port, and ticks that the machine may fall behind real
+ * time before it stops catching up. */
 struct machine_pace {
     uint64_t slice;
     uint64_t most_behind;

@@ -37,7 +37,7 @@ static inline board_pin board_open_step(uint8_t number, uint16_t interval)
     return board_output(number, false);
 }
 
-/* Any pin can have a servo, whatever the others have. */
+/* Any pin can drive a servo, regardless of the others. */
 static inline bool board_can_pulse(uint8_t number)
 {
     (void)number;

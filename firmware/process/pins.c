@@ -57,7 +57,8 @@ bool pins_connect(const char *path)
            connect(robot, (struct sockaddr *)&address, sizeof address) == 0;
 }
 
-/* Closes the socket of a robot that is gone. The firmware continues, as with its wires pulled. */
+/* Closes the socket of a robot that is gone. The firmware continues, as if its wires were
+ * pulled. */
 static void disconnect(void)
 {
     close(robot);

@@ -10,11 +10,11 @@
 #define PINS PROTOCOL_PINS_HOST
 #define PIN_NONE 0xffff
 
-/* PIN_WRITE: the firmware wrote to the file of a pulse output, which the robot then reads. PIN_DRIVER:
- * a byte on the line to the stepper drivers, in `level`; PIN_ANSWER: what do the drivers answer? The
- * robot sends their bytes, and then this record back.
- * Only for measurements: PIN_BYTE, a byte began to arrive at the UART, with its value in `level`;
- * PIN_STACK, the gap between stack and variables has a new minimum of `pin` bytes. */
+/* PIN_WRITE: the firmware wrote to the file of a pulse output, which the robot then reads.
+ * PIN_DRIVER: a byte on the line to the stepper drivers, in `level`; PIN_ANSWER: asks for the
+ * drivers' answer. The robot sends their bytes and then returns this record. Only for measurements:
+ * PIN_BYTE, a byte began to arrive at the UART, with its value in `level`; PIN_STACK, the gap
+ * between stack and variables has a new minimum of `pin` bytes. */
 enum pin_record_kind {
     PIN_OUTPUT,
     PIN_TIME,
@@ -47,7 +47,7 @@ void pins_flush(void);
 /* Takes input levels that the robot sent unasked. */
 void pins_poll(void);
 
-/* Asks the robot for the level of an input at a time. */
+/* Asks the robot for the level of an input at a given time. */
 bool pins_read(uint64_t time, uint8_t pin);
 
 /* Sends a datagram to the stepper drivers. Returns the number of bytes that they answer, at most
@@ -55,7 +55,7 @@ bool pins_read(uint64_t time, uint8_t pin);
 unsigned pins_ask_drivers(uint64_t time, const uint8_t *datagram, unsigned length, uint8_t *answer,
                           unsigned room);
 
-/* Waits for an order of the robot: PIN_GRANT with the ticks that may pass, PIN_RESET or PIN_HANG.
+/* Waits for an order from the robot: PIN_GRANT with the ticks that may pass, PIN_RESET or PIN_HANG.
  * Returns false if the robot is gone or a signal arrived. */
 bool pins_await_order(enum pin_record_kind *order, uint64_t *ticks);
 

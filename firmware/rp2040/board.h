@@ -47,7 +47,7 @@ void board_release(uint8_t number);
 #define BOARD_HAS_BOOTLOADER
 void board_enter_bootloader(void);
 
-/* The UART of the stepper drivers. What is sent is received as well. */
+/* The UART of the stepper drivers. It also receives what it sends. */
 #define BOARD_HAS_DRIVERS
 bool board_drivers_open(void);
 void board_drivers_close(void);
@@ -84,7 +84,7 @@ static inline uint16_t board_timer_elapsed(void)
     return (uint16_t)(REGISTER(TIMER_RAWL) - board_event_tick);
 }
 
-/* The timer counts all ticks since boot, so the main loop need not catch a moment without events. */
+/* The timer counts all ticks since boot, so the main loop need not read it between events. */
 #define BOARD_COUNTS_ALL_TICKS
 
 static inline uint32_t board_ticks(void)

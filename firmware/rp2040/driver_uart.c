@@ -1,6 +1,6 @@
 /*
- * UART 1 at 115,200 baud for the stepper drivers, on GPIO 8 and 9, which meet at the drivers' wire. Its
- * FIFO holds more than an exchange, so it needs no interrupt: the main loop polls it.
+ * UART 1 at 115,200 baud for the stepper drivers, on GPIO 8 and 9, which are joined at the drivers'
+ * wire. Its FIFO holds more than an exchange, so it needs no interrupt: the main loop polls it.
  */
 #include "board.h"
 #include "hardware.h"

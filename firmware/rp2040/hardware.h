@@ -36,13 +36,13 @@ void steppers_release(uint8_t pin);
 
 void interrupt_enable(unsigned number, unsigned priority);
 
-/* The serial ports, of which one carries the link; see ports.c. */
+/* The serial ports. One of them carries the link; see ports.c. */
 enum port { PORT_UART, PORT_USB };
 
-/* For the receive interrupts: takes a byte that came at a port. */
+/* For the receive interrupts: takes a byte that arrived at a port. */
 void port_receive(enum port port, uint8_t byte);
 
-/* For the interrupts of the ports: the main loop has something to do. */
+/* For the interrupts of the ports: wakes the main loop. */
 void ports_wake(void);
 
 /* Returns true once after such an interrupt. */

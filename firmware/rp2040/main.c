@@ -27,7 +27,7 @@ static void count_milliseconds(uint32_t now)
     }
 }
 
-/* Feeds the watchdog as long as the main loop runs and timer events occur. */
+/* Feeds the watchdog while the main loop runs and timer events occur. */
 static void feed_watchdog(void)
 {
     static uint16_t seen;
@@ -38,8 +38,8 @@ static void feed_watchdog(void)
     }
 }
 
-/* Sleeps until a port needs service, for a round at most. Any interrupt wakes the processor, and there
- * is one at least every millisecond. */
+/* Sleeps until a port needs service, for a round at most. Any interrupt wakes the processor, and
+ * there is one at least every millisecond. */
 static void rest(uint32_t since)
 {
     while (!ports_have_news() && !time_reached(timer_now(), since + ROUND_TICKS)) {

@@ -1,8 +1,8 @@
 /*
- * The board has two serial ports, the UART at its header and USB, and one link. The port that receives
- * bytes carries the link. The other port takes over after a second of silence, which is longer than
- * any pause of a connected host. So a cable can be moved at any time, two hosts do not mix, and nothing
- * has to be configured. An emergency stop works at either port.
+ * The board has two serial ports, the UART at its header and USB, and one link. The port that
+ * receives bytes carries the link. The other port takes over after a second of silence, which is
+ * longer than any pause of a connected host. So a cable can be moved at any time, two hosts do not
+ * mix, and nothing has to be configured. An emergency stop works on either port.
  */
 #include "actuators.h"
 #include "board.h"

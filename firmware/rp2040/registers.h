@@ -1,4 +1,5 @@
-/* Registers of the RP2040 that the firmware uses; names, addresses and bits as in its data sheet. */
+/* Registers of the RP2040 that the firmware uses; names, addresses and bits as in its data
+ * sheet. */
 #ifndef CUBIST_REGISTERS_H
 #define CUBIST_REGISTERS_H
 
@@ -15,7 +16,7 @@ volatile uint32_t *model_register(uint32_t address);
 #define SET_BITS(address) REGISTER((address) + 0x2000)
 #define CLEAR_BITS(address) REGISTER((address) + 0x3000)
 
-/* In the ROM: where its functions are listed, and the one that finds them. */
+/* In the ROM: the addresses of the table of its functions and of the function that looks one up. */
 #define ROM_FUNCTIONS 0x14
 #define ROM_LOOK_UP 0x18
 
@@ -96,7 +97,7 @@ volatile uint32_t *model_register(uint32_t address);
 #define UART_RX (1u << 4)
 #define UART_TX (1u << 5)
 #define UART_RX_TIMEOUT (1u << 6)
-#define UART1_BEHIND 0x4000 /* UART 1 has the same registers, so far behind those of UART 0 */
+#define UART1_BEHIND 0x4000 /* UART 1 has the same registers at this offset */
 
 #define PWM_SLICE(number) (0x40050000 + 0x14u * (number))
 #define PWM_DIV 0x04
@@ -122,9 +123,9 @@ volatile uint32_t *model_register(uint32_t address);
 
 #define ROSC_RANDOMBIT 0x4006001c
 #define CHIP_RESET 0x40064008
-#define CHIP_RESET_POWER (1u << 8) /* power came, or broke down */
+#define CHIP_RESET_POWER (1u << 8) /* power came on or failed */
 
-/* Memory that the USB controller shares: a packet that sets a transfer up, the registers of the
+/* Memory that the USB controller shares: the setup packet of a transfer, the registers of the
  * endpoints, and their buffers. */
 #define USB_SETUP 0x50100000
 #define USB_ENDPOINT(number, out) (0x50100000 + 8u * (number) + 4u * (out))

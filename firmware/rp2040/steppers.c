@@ -1,17 +1,18 @@
 /*
  * Step pulses by the PIO. Each motor has a state machine of its own, which takes the time until the
  * next step from its queue, counts it down in cycles of its clock, and makes the pulse. The
- * interrupt keeps the queues filled. Its exact time does not matter as long as no queue runs dry, so
- * every edge comes when it is planned, however many motors step at once.
+ * interrupt keeps the queues filled. Its exact time does not matter while no queue runs dry, so
+ * every edge comes as planned, however many motors step at once.
  *
- * The machines' clock and the timer come from the same crystal. A machine only counts from one step to
- * the next, so the first step after a rest has to be aligned with the timer: the processor waits for
- * the timer's next count, half a microsecond at most, and gives the machine the rest of the time until
- * the step. Steps after a change of direction are given one at a time in this way, because the queue
- * must be empty before the direction changes. So are steps of homing, each of which may be the last.
+ * The machines' clock and the timer come from the same crystal. A machine only counts from one step
+ * to the next, so the first step after a rest has to be aligned with the timer: the processor waits
+ * for the timer's next count, half a microsecond at most, and gives the machine the rest of the
+ * time until the step. After a change of direction the processor gives steps one at a time in this
+ * way, because the queue must be empty before the direction changes. It does the same with steps of
+ * homing, because each may be the last.
  *
- * One step takes a machine 1 (pull) + 1 (mov) + x + 1 (count) + 1 (set) + 1 (mov) + y + 1 (count) + 1
- * (set) = x + y + 7 cycles, of which the pin is high for y + 3.
+ * One step takes a machine 1 (pull) + 1 (mov) + x + 1 (count) + 1 (set) + 1 (mov) + y + 1 (count) +
+ * 1 (set) = x + y + 7 cycles. The pin is high for y + 3 of them.
  */
 #include "stepper.h"
 
@@ -21,7 +22,7 @@
 #include "timer.h"
 
 #define MACHINES 8 /* four in each PIO */
-#define QUEUE 8    /* steps: a machine has the room for received words as well */
+#define QUEUE 8    /* steps: a machine also has the space for received words */
 #define REFILL 5   /* steps left in a queue when the interrupt should come */
 #define FREE 0xff
 
@@ -69,7 +70,7 @@ struct machine {
     uint32_t full; /* its bit there: the queue has no room */
     uint32_t first;  /* step of the motion */
     uint32_t last;   /* step given */
-    uint32_t due;    /* when the interrupt has to look at it */
+    uint32_t due;    /* when the interrupt must serve it */
     uint32_t steps[QUEUE];
 };
 
@@ -182,8 +183,8 @@ static void give_by_timer(struct stepper *motor, struct machine *machine)
     motor->interval += (uint16_t)motor->add;
 }
 
-/* Gives a machine steps of the run until its queue is full or all are given. Returns true if all are.
- * Most of the time in interrupts passes here. */
+/* Gives a machine steps of the run until its queue is full or all are given. Returns true if all
+ * are. Interrupts spend most of their time here. */
 static bool give_steps(struct stepper *motor, struct machine *machine)
 {
     volatile uint32_t *queue = motor->step.place;

@@ -1,5 +1,5 @@
 /*
- * A serial port at USB: a device of the class CDC ACM, for which operating systems have a driver.
+ * A serial port on USB: a device of the class CDC ACM, for which operating systems have a driver.
  * Endpoint 0 takes the host's requests, endpoint 2 carries the bytes in both directions, and
  * endpoint 1, which the class requires, never reports anything. The interrupt handles received
  * bytes, including the emergency stop, and frees the buffer at once, so nothing can delay a stop.
@@ -27,7 +27,7 @@
 #define MOST_SENT (PACKET - 1) /* after a full packet the host would wait for more */
 #define TOUCH_BAUD 1200u
 
-/* Requests, as type << 8 | number; of standard requests for any recipient. */
+/* Requests, as type << 8 | number, with 0 for the recipient in the type. */
 #define GET_STATUS 0x8000
 #define CLEAR_FEATURE 0x0001
 #define SET_ADDRESS 0x0005
@@ -164,8 +164,8 @@ static volatile uint8_t *buffer(uint32_t offset)
     return (volatile uint8_t *)&REGISTER(USB_BUFFER(offset));
 }
 
-/* Gives a buffer to the controller, whose clock is slower: the bit that does it comes last, some
- * cycles later. */
+/* Gives a buffer to the controller. Its clock is slower, so the bit that hands the buffer over is
+ * set last, some cycles later. */
 static void give(uint8_t endpoint, bool out, uint32_t flags)
 {
     uint32_t control = flags | (data1[endpoint][out] ? USB_DATA1 : 0);
@@ -275,7 +275,7 @@ static void configure(void)
     }
 }
 
-/* The host counts the packets of an endpoint from the beginning again. */
+/* Counts the packets of an endpoint from the beginning again, as the host does. */
 static void restart_endpoint(void)
 {
     if ((setup.index & 0x7f) != DATA || !configured) {
@@ -321,7 +321,7 @@ static void serve_request(void)
         accept();
         break;
     case SET_LINE_CODING:
-        give(CONTROL, OUT, PACKET); /* accepted when it has come */
+        give(CONTROL, OUT, PACKET); /* accepted once the packet has arrived */
         break;
     case SET_INTERFACE:
     case SET_LINES:
@@ -355,7 +355,7 @@ static void control_sent(void)
         send_answer();
     } else if (setup.type & 0x80) {
         data1[CONTROL][OUT] = true;
-        give(CONTROL, OUT, 0); /* the host confirms by an empty packet */
+        give(CONTROL, OUT, 0); /* the host confirms with an empty packet */
     }
 }
 

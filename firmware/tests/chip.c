@@ -16,7 +16,8 @@
 #define UART_ROOM 4096
 #define MOST_ANSWERED 512
 
-/* The registers, by pages in the order of their first use. What has a side effect is set by hand. */
+/* The registers, by pages in the order of their first use. The functions below handle those with
+ * side effects. */
 static struct page {
     uint32_t number;
     uint32_t words[PAGE_BYTES / 4];
@@ -60,7 +61,7 @@ volatile uint32_t *model_register(uint32_t address)
     uint32_t *place = cell(address);
     switch (address) {
     case TIMER_RAWL:
-        *place = now++; /* whoever waits for it gets on */
+        *place = now++; /* so that loops that wait for it end */
         break;
     case UART_FR:
         *place = uart_in == uart_out ? UART_RX_EMPTY : 0;

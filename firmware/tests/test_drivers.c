@@ -19,7 +19,7 @@ struct model {
     uint32_t chopper;
     uint32_t status;
     bool silent;
-    unsigned lost_writes; /* the next ones */
+    unsigned lost_writes; /* number of writes to lose next */
 };
 
 static struct model models[STEPPERS];
@@ -236,7 +236,8 @@ static void an_open_load_counts_in_slow_motion_alone(void)
 static int where;
 static bool jammed;
 
-/* A peg at -300, where the motor stalls; and for the first steps of each motion DIAG is worthless. */
+/* Simulates a peg at -300, where the motor stalls. DIAG is invalid in the first steps of each
+ * motion. */
 static void follow(uint8_t pin, bool level)
 {
     static unsigned steps;
@@ -260,7 +261,7 @@ static void homing_ends_at_a_stall_and_a_jam_is_none(void)
         struct config_actuator setup = motor(0);
         CHECK(setup.flags & ACTUATOR_FLAG_HOME_SENSOR);
         actuators[0].setup.flags |= ACTUATOR_FLAG_SENSOR_HIGH;
-        inputs[SENSOR_PIN] = true; /* at rest it says nothing */
+        inputs[SENSOR_PIN] = true; /* not valid at rest */
         bench_home(1);
         bench_run_ms(2000);
         struct status status = bench_status();

@@ -189,8 +189,8 @@ static void a_known_place_is_kept(void)
     CHECK(actuators[0].position == 7 && actuators[0].placed && bench_status().homed == 1);
 }
 
-/* What is switched off is not homed any more, and unplaced only if that was asked for; the rest
- * holds. A servo goes on with its last pulse, not with that of its start. */
+/* An actuator that is switched off is no longer homed, and loses its position only if the message
+ * says so. The others hold. A servo resumes with its last pulse, not with the first of its slew. */
 static void some_may_be_powered_down(void)
 {
     static const struct servo_segment away[] = {{2400, 20 * TICKS_A_MS}};

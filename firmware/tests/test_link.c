@@ -299,7 +299,7 @@ static void an_emergency_stop_is_told_rather_than_what_was_before(void)
     CHECK(bench_status().fault == FAULT_NONE && bench_rises(STEP2_PIN) == 10);
 }
 
-/* Sends a Clear of a host that has heard of so many stops. */
+/* Sends a Clear from a host that has learned of `stops` stops. */
 static void clear_after(uint8_t session, uint8_t seq, uint8_t stops)
 {
     struct frame clear = {.session = session, .seq = seq, .ack = stops, .type = MESSAGE_CLEAR};
@@ -307,7 +307,8 @@ static void clear_after(uint8_t session, uint8_t seq, uint8_t stops)
     bench_bytes(encoded, cobs_encode(&clear.session, frame_seal(&clear, 0), encoded));
 }
 
-/* A host sends a frame again until it is acknowledged, even after a stop that it knows nothing of. */
+/* A host sends a frame again until it is acknowledged, even after a stop that it has not learned
+ * of. */
 static void a_frame_from_before_a_stop_is_dropped(void)
 {
     static const uint8_t pattern[] = PROTOCOL_STOP_PATTERN;

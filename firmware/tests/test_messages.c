@@ -1,4 +1,5 @@
-/* Messages: when and in which form the board accepts them, and every field of its answers. */
+/* Messages: the states and forms in which the board accepts them, and every field of its
+ * answers. */
 #include <string.h>
 
 #include "bench.h"

@@ -329,7 +329,7 @@ static void a_servo_is_late_after_five_milliseconds(void)
     }
 }
 
-/* A stepper is not late as long as its first step is on time. */
+/* A stepper is not late if its first step is on time. */
 static void a_stepper_is_late_when_its_first_step_is(void)
 {
     for (unsigned missed = 0; missed < 2; missed++) {

@@ -1,4 +1,4 @@
-/* The RP2040's two serial ports: which carries the link, what both do at once, requests at USB. */
+/* The RP2040's two serial ports: the one that carries the link, both at once, requests on USB. */
 #include <string.h>
 
 #include "actuators.h"
@@ -60,7 +60,7 @@ static void a_stop_works_at_both_ports_whichever_has_the_link(void)
     fault_clear();
 }
 
-/* The interrupt sees the stop before the main loop gets to what came earlier in the same packet. */
+/* The interrupt sees the stop before the main loop handles the earlier bytes of the same packet. */
 static void nothing_sent_before_a_stop_follows_it(void)
 {
     struct frame clear = {.session = 20, .type = MESSAGE_CLEAR};
@@ -158,7 +158,8 @@ static void configure_all_actuators(void)
     commands_handle(MESSAGE_CONFIG_END, (const uint8_t *)&end, sizeof end);
 }
 
-/* A full packet would tell the host that more follows at once: chip.c checks that none is. */
+/* A full packet would tell the host that more follows at once. chip.c checks that no packet is
+ * full. */
 static void a_long_answer_goes_in_two_packets(void)
 {
     chip_skip_ms(1001);

@@ -209,7 +209,7 @@ static void all_pins_are_let_go_once(void)
     }
 }
 
-/* Reconfiguring releases the pins of all removed actuators, whatever their use. */
+/* Reconfiguring releases the pins of all removed actuators, regardless of their use. */
 static void reconfiguring_lets_all_pins_go(void)
 {
     static const uint8_t pins[] = {SERVO_PIN, STEP_PIN, DIRECTION_PIN, ENABLE_PIN, STEP2_PIN};

@@ -105,7 +105,7 @@ static void all_are_halted_together(void)
     CHECK(edge_count == edges_made);
 }
 
-/* A motion has begun from its first step on, in any run. */
+/* A motion has begun once it has made its first step, in any run. */
 static void begun_is_what_has_made_a_step(void)
 {
     static const struct step_segment runs[] = {{4000, 1, 0}, {4000, -1, 0}, {4000, 1, 0}};

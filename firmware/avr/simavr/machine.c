@@ -275,7 +275,7 @@ bool machine_start(void)
     if (!elf) {
         return complain("which program shall run? Say --elf FILE", "");
     }
-    if (!freopen("/dev/null", "w", stdout)) { /* simavr prints there what it loads */
+    if (!freopen("/dev/null", "w", stdout)) { /* simavr prints the parts it loads there */
         return complain("cannot open /dev/null", "");
     }
     if (elf_read_firmware(elf, &program) != 0) {

@@ -1,5 +1,5 @@
-/* A machine that runs the RP2040's program in rp2040js: a process of Node.js, which emulator.mjs
- * makes one that runs as granted. */
+/* A machine that runs the RP2040's program in rp2040js, in a process of Node.js. emulator.mjs runs
+ * it as time is granted. */
 #define _GNU_SOURCE
 #include "machine.h"
 
@@ -131,7 +131,7 @@ static bool hear(struct record *record)
     return true;
 }
 
-/* Passes bytes on to the stepper drivers, and what they answer back. */
+/* Forwards bytes to the stepper drivers, and their answer to the emulator. */
 static void ask_drivers(const struct record *record)
 {
     static uint8_t datagram[DATAGRAM_BYTES];
@@ -177,7 +177,8 @@ static void obey(const struct record *record)
     }
 }
 
-/* Plays what the emulator reports until a record of a kind. Returns false if it has ended. */
+/* Handles the emulator's records up to one of the kind `until`. Returns false if the emulator has
+ * ended. */
 static bool follow(uint8_t until)
 {
     struct record record;

@@ -1,4 +1,4 @@
-// Python names for stopping a search, for making and checking tables, and for turning many cubes.
+// Python bindings: stopping a search, making and checking tables, turning many cubes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string_view.h>

@@ -1,5 +1,5 @@
-// Python names of decode/: ranked arrangements, the cheapest assignment, the pieces of a cube, the
-// colour model.
+// Python bindings of decode/: ranked arrangements, the cheapest assignment, the pieces of a cube,
+// the colour model.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>

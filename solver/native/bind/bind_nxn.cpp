@@ -1,4 +1,4 @@
-// Python names of nxn_search.hpp.
+// Python bindings of nxn_search.hpp.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>

@@ -1,4 +1,4 @@
-// Python names of optimal_search.hpp.
+// Python bindings of optimal_search.hpp.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>

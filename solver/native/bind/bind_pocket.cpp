@@ -1,4 +1,4 @@
-// Python names of pocket.hpp, pocket_robot.hpp and pocket_steps.hpp.
+// Python bindings of pocket.hpp, pocket_robot.hpp and pocket_steps.hpp.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>

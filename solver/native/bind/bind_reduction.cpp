@@ -1,4 +1,4 @@
-// Python names of reduction/.
+// Python bindings of reduction/.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -35,8 +35,8 @@ PlainTurns plain(const BlockTurns& turns) {
     return result;
 }
 
-// Copies the stickers of a cube. Throws std::invalid_argument for another number of them, and for
-// numbers that are no colours: the searches use both as places in their tables.
+// Copies the stickers of a cube. Throws std::invalid_argument if their number is wrong or one is
+// not a colour, because the searches index their tables with them.
 Colours colours_of(const TableBytes& stickers, int size) {
     const auto shown = span_of(stickers);
     const auto is_colour = [](std::uint8_t colour) { return colour < kFaces; };
@@ -76,7 +76,8 @@ BlockTurns block_turns(const PlainTurns& turns) {
     return result;
 }
 
-// Turns the stickers in place. Throws std::invalid_argument for turns and stickers of other sizes.
+// Turns the stickers in place. Throws std::invalid_argument if stickers or turns do not fit the
+// size.
 void turn(const Geometry& geometry, const WritableBytes& stickers, const PlainTurns& turns) {
     const auto fits = [size = geometry.size()](const PlainTurn& turn) {
         const auto& [face, first, last, quarters] = turn;
@@ -104,7 +105,7 @@ bool make_five(const WritableBytes& table, int threads, const Progress& progress
 
 std::size_t five_size() { return FiveTables().bytes(); }
 
-// Tables for the core and for the outside, which the caller owns.
+// The tables for the core and for the outside. The caller owns them.
 struct SixTables {
     const FourTables& four;
     const FiveTables& five;
@@ -131,7 +132,7 @@ std::vector<Reduction> reduce(const SevenTables& tables, const Colours& colours,
     return reduce_seven(tables.five, colours, options);
 }
 
-// `times` is given if the robot's time counts.
+// `times` is passed if the search minimises the robot's time.
 template <class Tables, int size, class... Times>
 std::vector<std::vector<PlainTurns>> reductions(const Tables& tables, const TableBytes& stickers,
                                                 double time_limit, int threads,

@@ -1,4 +1,4 @@
-// Python names of thistlethwaite.hpp.
+// Python bindings of thistlethwaite.hpp.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>

@@ -1,4 +1,4 @@
-// Python names of two_phase.hpp, cost_model.hpp and partial_search.hpp.
+// Python bindings of two_phase.hpp, cost_model.hpp and partial_search.hpp.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>

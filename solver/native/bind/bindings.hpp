@@ -1,4 +1,4 @@
-// Python names of the kernel: each bind_<subject>.cpp registers those of its subject.
+// Python bindings of the kernel. Each bind_<subject>.cpp registers those of its subject.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,19 +13,19 @@
 
 namespace cubist {
 
-// Names that a subject adds to solver._native. A static object in bind_<subject>.cpp registers it;
-// no central list exists. `subject` orders the names in the module.
+// The names that a subject adds to solver._native. A static object in bind_<subject>.cpp registers
+// them, so there is no central list. `subject` orders the names in the module.
 class Bindings {
 public:
     using Add = void (*)(nanobind::module_&);
 
     Bindings(std::string_view subject, Add add);
 
-    // Everything registered, sorted by subject.
+    // Adds everything registered, sorted by subject.
     static void add_all(nanobind::module_& module);
 };
 
-// Calls Python's `progress(done) -> bool` from a thread that does not hold the interpreter.
+// Wraps Python's `progress(done) -> bool` for threads that do not hold the GIL.
 inline Progress unlocked(const Progress& progress) {
     return [&progress](double done) {
         const nanobind::gil_scoped_acquire locked;

@@ -9,7 +9,7 @@
 namespace cubist {
 namespace {
 
-// Static objects of other files use it before main, so it is created on first use.
+// Static objects of other files use it before main, so the first use creates it.
 std::map<std::string_view, Bindings::Add>& registered() {
     static std::map<std::string_view, Bindings::Add> all;
     return all;

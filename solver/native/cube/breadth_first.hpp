@@ -74,7 +74,7 @@ std::vector<int> reached_from(std::vector<int> starts, std::size_t size, std::si
     return reached;
 }
 
-// How threads share the rows of a table, and when it is complete.
+// The division of a table's rows among threads, and the end of the fill.
 struct LevelOptions {
     int rows, block;  // a thread takes `block` rows at a time
     int threads;
@@ -105,7 +105,7 @@ bool fill_by_level(const LevelOptions& options, std::size_t known, const auto& m
     return true;
 }
 
-// The same with only one way to expand a row: `expand(row, depth)`.
+// The same with a single mode: `expand(row, depth)`.
 bool fill_by_level(const LevelOptions& options, const auto& expand, const auto& progress) {
     return fill_by_level(
         options, 0, [](std::size_t, std::size_t) { return 0; },

@@ -11,7 +11,7 @@
 
 namespace cubist {
 
-// Takes solutions, and returns how long further ones may be or that there are enough. One thread
+// Takes solutions. `offer` returns the maximum length of further ones, or kEnough. Only one thread
 // calls it at a time.
 class SolutionSink {
 public:
@@ -29,7 +29,7 @@ struct Found {
 
 struct CollectorOptions {
     int solutions;                     // number of solutions to keep
-    int target;                        // enough once that many are no longer than this
+    int target;                        // enough once all of them are this short
     const CostModel* model = nullptr;  // if given, keep the cheapest, not the shortest
     std::function<void(const Found&)> on_better;
 };

@@ -9,7 +9,7 @@
 
 namespace cubist {
 
-// Any thread may set it; searches read it now and then.
+// Any thread may set it. Searches poll it.
 class CancelFlag {
 public:
     void set() noexcept { flag_.store(true, std::memory_order_relaxed); }
@@ -32,10 +32,11 @@ inline std::int64_t wall_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
 inline std::atomic<std::uint64_t> clock_cuts{0};
 
 // The time limit of a search, checked on the searching thread. A thread that gets hardly any
-// processor time also stops, some time after the limit has passed on the wall clock.
+// processor time also stops, once kPatience times the limit plus kGraceNs have passed on the wall
+// clock.
 class Deadline {
 public:
-    static constexpr double kForever = 1e9;  // seconds; more would not fit
+    static constexpr double kForever = 1e9;  // seconds; more would overflow
     static constexpr std::int64_t kPatience = 4;
     static constexpr std::int64_t kGraceNs = 500'000'000;
 

@@ -20,7 +20,7 @@ constexpr int kOuterEdges = 40320;
 
 // Edges by home layer.
 enum class Layer { kUp, kDown, kMiddle };
-// The order of a layer's four edges, and the set of their slots.
+// Returns the first of a layer's four edges.
 constexpr int first_edge(Layer layer) {
     return layer == Layer::kUp ? 0 : layer == Layer::kDown ? 8 : 4;
 }
@@ -29,21 +29,21 @@ int twist_of(const CubieCube& cube);
 int flip_of(const CubieCube& cube);
 int corner_perm_of(const CubieCube& cube);
 int placement_of(const CubieCube& cube, Layer layer);
-// The set of slots with the middle edges. Ranks are counted down, because the middle slots rank
+// Returns the set of slots with the middle edges. Ranks count down because the middle slots rank
 // last.
 inline int slice_of(const CubieCube& cube) {
     return kSlices - 1 - placement_of(cube, Layer::kMiddle) / kOrders;
 }
 inline int flip_slice_of(const CubieCube& cube) { return slice_of(cube) * kFlips + flip_of(cube); }
 
-// Returns a cube with that coordinate. Everything else stays solved or is filled up in order.
+// Sets that coordinate of the cube and leaves the others.
 void set_twist(CubieCube& cube, int twist);
 void set_flip(CubieCube& cube, int flip);
 void set_corner_perm(CubieCube& cube, int rank);
 // Places the edges of one layer; the remaining slots get the other edges in order.
 void set_placement(CubieCube& cube, Layer layer, int placement);
 void set_flip_slice(CubieCube& cube, int flip_slice);
-// In the group of phase 2: the outer edges, and the order of the middle ones.
+// Sets the outer edges and the order of the middle ones, in the group of phase 2.
 void set_outer_edges(CubieCube& cube, int outer, int middle_order);
 
 // Combines the placements of the U and the D edges in the group of phase 2.

@@ -180,7 +180,7 @@ int Generation::spread(int number, int depth) {
             (g * kUprightSymmetries + packed % kUprightSymmetries) * kOuterPlacements;
         const std::uint32_t to = packed / kUprightSymmetries;
         const int distance = depth + turns_.costs[g];
-        int open = 0;  // sorted out first: the branch would be unpredictable
+        int open = 0;  // filtered first: the branch would be unpredictable
         for (int k = 0; k < count; ++k) {
             farther[open] = after[found[k]];
             open += load(row(to), farther[open]) > distance;

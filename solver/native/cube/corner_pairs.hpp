@@ -31,14 +31,15 @@ public:
     // The part of a table's bytes that starts at `offset`.
     CornerPairs(std::span<const std::uint8_t> bytes, std::size_t offset);
 
-    // Distance of the corners and all U and D edges; never more than the distance in phase 2.
+    // Returns a lower bound on the distance in phase 2: the larger of the distances of the corners
+    // with the U edges and with the D edges.
     int bound(int corners, int outer) const {
         return std::max(distance(upright_[corners], outer / kOrders),
                         distance(upside_down_[corners], down_as_up_[outer]));
     }
 
-    // Fills the part; `corners` and `outer` are phase 2's moves by generator. Stops early with
-    // false when `progress` returns false.
+    // Fills the part. `corners` and `outer` are phase 2's move tables by generator. Stops early and
+    // returns false if `progress` returns false.
     static bool generate(const TurnSet& turns, const std::uint16_t* corners,
                          const std::uint16_t* outer, std::span<std::uint8_t> bytes,
                          std::size_t offset, int threads, const Progress& progress);

@@ -44,7 +44,7 @@ public:
     // Successive composites must be on different axes.
     std::uint32_t cost(const Composites& composites) const;
 
-    // Costs of each state from the start.
+    // Costs from the start to each state.
     const std::uint32_t* first(int composite) const {
         return first_.data() + composite * turns_.states();
     }

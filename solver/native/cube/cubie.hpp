@@ -75,7 +75,7 @@ FaceMap compose(const FaceMap& after, const FaceMap& before);
 CubieCube conjugate(const CubieCube& cube, const FaceMap& map);
 int conjugate_composite(int composite, const FaceMap& map);
 
-// The rotation by a third about the corner UFR that sends U to R, R to F and F to U.
+// The rotation by a third of a turn about the corner UFR. It sends U to R, R to F and F to U.
 constexpr FaceMap kDiagonalThird{R, F, U, L, B, D};
 
 // The 18 turns of one face: U U2 U' R R2 R' F F2 F' D D2 D' L L2 L' B B2 B' as 0..17.
@@ -96,17 +96,18 @@ constexpr int composite_of_turn(int turn) {
 
 inline const CubieCube& face_turn_cube(int turn) { return composite_cube(composite_of_turn(turn)); }
 
-// Returns whether a sequence may continue with a face: not the same face twice, and of two opposite
-// faces the one with the smaller number first. Every position stays reachable in as few turns.
+// Returns whether a turn of `face` may follow one of `last_face`: never the same face twice, and of
+// two opposite faces the one with the smaller number first. Every position stays reachable in as
+// few turns.
 constexpr int kNoFace = -1;
 constexpr bool may_follow(int last_face, int face) {
     return last_face == kNoFace || (face != last_face && face + 3 != last_face);
 }
 
-// The six ways to look at a cube: along its three axes, each forwards and backwards.
+// The six directions of a search: along the cube's three axes, each forwards and backwards.
 
 struct Direction {
-    int thirds = 0;  // turns of a third about the UFR corner
+    int thirds = 0;  // thirds of a turn about the corner UFR
     bool inverse = false;
 
     CubieCube seen(const CubieCube& cube) const;
@@ -126,7 +127,7 @@ constexpr std::size_t kStateBytes = 40;
 void turn_batch(std::uint8_t* states, const std::uint8_t* turns, std::size_t count);
 
 // Writes hot[n, 20, 24]: a one at `cubie + 8 * orientation` of corners, `+ 12 *` of edges. Returns
-// false if a number is too large, after the cubes before it.
+// false at the first number that is too large, with the cubes before it written.
 constexpr std::size_t kHotColumns = 24;
 bool show_one_hot(const std::uint8_t* states, std::uint8_t* hot, std::size_t count);
 

@@ -22,7 +22,8 @@ int cost_in(MetricKind kind, Composite c) {
     return 0;
 }
 
-// How the composites of a set are built. Generators have no predecessor.
+// By composite of a set: the cheaper composite and the generator that make it. Generators have no
+// predecessor.
 struct Split {
     std::array<int, kComposites> predecessor, generator;
 };

@@ -17,7 +17,7 @@ namespace cubist {
 
 enum class MetricKind { kHalfTurn, kQuarterTurn, kAxial, kAxialQuarter };
 
-// The composite turned last, or nothing yet.
+// A search's state: the composite turned last, or kStart before the first.
 constexpr int kStart = kComposites;
 constexpr int kStates = kComposites + 1;
 
@@ -44,8 +44,8 @@ struct Metric {
     TurnSet phase1, phase2;
     // The generators that may begin phase 2 after the last composite of phase 1.
     std::array<std::vector<Step>, kStates> junction;
-    // Bits of the generators of phase 1 that differ from another one only by a turn of phase 2 that
-    // costs no more than `kin_cost`. Their ends are about equally far from solved.
+    // By generator of phase 1: bits of those that differ from it only by a turn of phase 2 that
+    // costs no more than `kin_cost`. The positions they lead to are about equally far from solved.
     std::array<std::uint64_t, kComposites> kin{};
     int kin_cost = 0;
 

@@ -24,7 +24,7 @@ public:
         }
     }
 
-    // Throws it, if there is one. All threads have ended.
+    // Throws it, if there is one. Call it after all threads have ended.
     void rethrow() const {
         if (first_) std::rethrow_exception(first_);
     }
@@ -49,7 +49,7 @@ void on_each_thread(int threads, const auto& work) {
 
 // Calls `work(first, last)` for all blocks of 0..count. The calling thread takes part and calls
 // `report()` after each of its blocks. If that returns false, the loop ends early and this returns
-// false. Throws the first exception of any thread; it ends the loop, too.
+// false. An exception in any thread also ends the loop; this throws the first one.
 bool in_blocks(int count, int block, int threads, const auto& work, const auto& report) {
     std::atomic<int> next{0};
     std::atomic<bool> is_stopped{false};

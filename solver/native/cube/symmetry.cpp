@@ -52,10 +52,10 @@ std::array<Seen, kSymmetries> seen_through_all(int flip_slice) {
     return seen;
 }
 
-// A symmetry moves the flips from slot to slot, and then flips the edges for which "the first-named
-// sticker" is another one there. Those edges depend on the slice alone; there are none if every
-// edge is in a slot of its kind. So the flip of any flip-slice is the bitwise sum of the flip that
-// its flip alone gives and the one that its slice alone gives.
+// A symmetry moves the flips from slot to slot, then flips the edges whose first-named sticker is a
+// different one in the new slot. Those edges depend on the slice alone; there are none if every
+// edge is in a slot of its kind. So the flip seen for a flip-slice is the exclusive or of the one
+// seen for its flip alone and the one seen for its slice alone.
 std::vector<std::array<Seen, kSymmetries>> seen_flips() {
     std::vector<std::array<Seen, kSymmetries>> all;
     all.reserve(kFlips);

@@ -48,8 +48,8 @@ std::uint64_t checksum(std::span<const std::uint8_t> bytes);
 // process that reads it: without a message, in the middle of a motion. A copy of the table would
 // take 50 to 130 MB of memory that the kernel cannot use for anything else, and locked pages
 // disappear with the file all the same. So this handler catches the signal, names the file and ends
-// the process with exit code 3. A process that must come to rest first lets the handler replace the
-// table with zeros and send it a signal.
+// the process with exit code 3. If the process must finish a motion first, the handler instead
+// replaces the table with zeros and sends the process a signal.
 
 // Watches a mapped file. Call `unwatch_table` before unmapping it.
 void watch_table(const void* start, std::size_t size, std::string_view path);
@@ -58,7 +58,7 @@ void unwatch_table(const void* start);
 // The signal that the process sends itself when it has lost a table; 0: it ends at once.
 void set_lost_table_signal(int number);
 
-// Returns true if zeros replace a table; no search is correct any more.
+// Returns true if zeros have replaced a table. From then on no search is correct.
 bool has_lost_table();
 
 }  // namespace cubist

@@ -75,21 +75,22 @@ struct RowTurn {
 //   std::uint64_t* row(int row)                        its words
 //   int twist_after(int number, int turn), twist_seen(int number, int symmetry)
 //   RowTurn row_after(int row, int turn)
-//   void for_images(int row, auto see)                 see(row, symmetry) for what keeps its class
+//   void for_images(int row, auto see)                 see(row, symmetry) if that keeps the class
 //   std::uint64_t near_bit(int number)                 to clear in the line's last word, or 0
-//   bool is_near(int distance); int far()              0: no distance is too far to be told
+//   bool is_near(int distance); int far()              0: no cut-off
 template <class Table>
 class TwistSearch {
 public:
     explicit TwistSearch(Table& table) : table_(table), turns_(table.turns()) {}
 
-    // Fills the rows, all entries of which are unknown, from the first entry of the first row;
-    // `progress` hears of 0..1. False when it said so.
+    // Fills the rows from the first entry of the first row. All entries must be unknown. Reports
+    // 0..1 to `progress` and returns false if that does.
     bool run(int threads, const Progress& progress);
 
 private:
     static constexpr int kBlock = 1024;  // rows handed to a thread at a time
-    // By measurement.
+    // A level asks once there are fewer than this many unknown entries per entry found last.
+    // Measured.
     static constexpr double kAskingGain = 6.0;
 
     struct Target {
@@ -115,7 +116,7 @@ private:
     static void prefetch(const std::uint64_t* row) {
         for (int word = 0; word < twist_rows::kWords; word += 8) __builtin_prefetch(row + word);
     }
-    // The word of the number's cache line that has its bit of near ones.
+    // Returns the index of the word with the near bit of a number's group.
     static constexpr int near_word(int number) { return number / 256 * 8 + 7; }
 
     Table& table_;
@@ -142,7 +143,7 @@ void TwistSearch<Table>::prepare(int threads) {
                         table_.twist_seen(table_.twist_after(number, turn), symmetry));
 }
 
-// Gives an entry its distance; whether it was unknown until now.
+// Sets an entry's distance. Returns whether it was unknown until now.
 template <class Table>
 bool TwistSearch<Table>::find(std::uint64_t* row, int number, int distance) {
     if (twist_rows::entry(row, number) != twist_rows::kUnknown) return false;
@@ -154,7 +155,7 @@ bool TwistSearch<Table>::find(std::uint64_t* row, int number, int distance) {
     return (before >> (number % 32 * 2) & 3) == twist_rows::kUnknown;
 }
 
-// The same of an entry that is unknown, in a row that no other thread writes.
+// The same for an unknown entry in a row that no other thread writes.
 template <class Table>
 void TwistSearch<Table>::settle(std::uint64_t* row, int number, int distance) {
     const auto clear = [](std::uint64_t& word, std::uint64_t bits) {
@@ -184,7 +185,7 @@ std::size_t TwistSearch<Table>::spread(int row, int distance) {
     for (int turn = 0; count > 0 && turn < turns_; ++turn) {
         const Target to = target(row, turn);
         if (turn + 1 < turns_) prefetch(target(row, turn + 1).row);
-        int open = 0;  // sorted out first: hardly a branch could be predicted
+        int open = 0;  // filtered first: the branch would be unpredictable
         for (int k = 0; k < count; ++k) {
             targets[open] = to.twists[found[k]];
             open += twist_rows::entry(to.row, targets[open]) == twist_rows::kUnknown;
@@ -204,7 +205,7 @@ std::size_t TwistSearch<Table>::ask(int row, int distance) {
     for (int turn = 0; count > 0 && turn < turns_; ++turn) {
         const Target to = target(row, turn);
         if (turn + 1 < turns_) prefetch(target(row, turn + 1).row);
-        int left = 0, found = 0;  // sorted out first, as above
+        int left = 0, found = 0;  // filtered first, as above
         for (int k = 0; k < count; ++k) {
             const std::uint16_t number = unknown[k];
             const bool hit = twist_rows::entry(to.row, to.twists[number]) == nearer;

@@ -42,8 +42,8 @@ public:
         change_columns(row, column);
     }
 
-    // The total cost if the row takes none of `count` columns from `first` on, one of which it
-    // has; kFar if that is `limit` or more.
+    // Returns the total cost if the row takes none of the `count` columns from `first`, one of
+    // which it has now; kFar if that is at least `limit`.
     double total_without(int row, int first, int count, double limit) {
         const int column = column_of_[row];
         const double gained = cost(row, column) - column_price_[column], own = row_price_[row];
@@ -59,7 +59,7 @@ public:
         return total;
     }
 
-    // Makes that change.
+    // Moves the row to a column outside these.
     void change(int row, int first, int count) {
         release(row, first, count);
         add(row);
@@ -68,7 +68,7 @@ public:
     // Fixes the row's column.
     void close(int row) { closed_[column_of_[row]] = 1; }
 
-    // The cost of all rows; call it when every row has its column.
+    // Returns the cost of all rows. Every row must have a column.
     double sum_up() {
         total_ = 0.0;
         for (int row = 0; row < int(column_of_.size()); ++row) total_ += cost(row, column_of_[row]);
@@ -87,7 +87,8 @@ private:
         row_price_[row] = 0.0;
     }
 
-    // The free column with the cheapest path from the row; kNone if that costs `limit` or more.
+    // Returns the free column with the cheapest path from the row; kNone if that costs at least
+    // `limit`.
     int nearest_free(int row, double limit) {
         way_.assign(columns_, kFar);
         before_.assign(columns_, kNone);
@@ -146,8 +147,8 @@ private:
     std::vector<int> column_of_, row_of_;
     // Columns of rows that are fixed.
     std::vector<char> closed_;
-    // The current search: the cost of reaching each column, from which row, and whether that cost
-    // is final.
+    // The current search: the cost of reaching each column, the row it is reached from, and whether
+    // that cost is final.
     std::vector<double> way_;
     std::vector<int> before_;
     std::vector<char> settled_;
@@ -158,8 +159,8 @@ void check_finite(std::span<const double> costs) {
         if (!std::isfinite(cost)) throw std::invalid_argument("costs must be finite numbers");
 }
 
-// Assignments that agree with `whole` in the slots before `slot`, but not there. Their least cost
-// is known; the cheapest one is computed on demand.
+// The assignments that agree with `whole` before `slot` and differ at `slot`. Their least cost is
+// known; the cheapest one is computed on demand.
 struct Part {
     std::shared_ptr<const Assignment> whole;
     int settled;  // number of slots whose pieces are fixed in `whole`
@@ -169,7 +170,8 @@ struct Part {
 
 bool cheaper(const Part& a, const Part& b) { return a.total < b.total; }
 
-// The least total that is not among the `wanted` cheapest.
+// Drops all but the `wanted` cheapest parts. Returns the total below which another part would be
+// among them.
 double limit_of(std::vector<Part>& parts, int wanted) {
     if (int(parts.size()) < wanted) return kFar;
     std::stable_sort(parts.begin(), parts.end(), cheaper);
@@ -177,9 +179,10 @@ double limit_of(std::vector<Part>& parts, int wanted) {
     return parts.back().total;
 }
 
-// Murty's partition (1968) of all assignments but the cheapest: for each slot those that agree with
-// it in the slots before, but not there. One row changes its column, so one search from the prices
-// of the whole finds the cost of each part. Keeps the `wanted` cheapest parts.
+// Murty's partition (1968) of all assignments but the cheapest: one part for each slot, with the
+// assignments that agree with the cheapest before that slot and differ at it. Only one row changes
+// its column, so one search from the prices of the whole finds the cost of each part. Keeps the
+// `wanted` cheapest parts.
 void divide(const std::shared_ptr<const Assignment>& whole, int settled, int copies, int wanted,
             std::vector<Part>& parts) {
     Assignment common = *whole;
@@ -243,7 +246,7 @@ std::vector<RankedAssignment> ranked_assignments(std::span<const double> costs, 
 
 namespace {
 
-// Pieces with larger numbers that came earlier are the inversions that a piece adds.
+// Returns 1 if a piece adds an odd number of inversions: earlier pieces with larger numbers.
 int odd_inversions(std::size_t before, int piece) { return std::popcount(before >> piece) & 1; }
 
 // The table for one number of turns and ranks. Both are known at compile time, so that the states
@@ -253,7 +256,8 @@ struct Table {
     static constexpr int kLanes = 2 * Turns;
     using Group = double[Ranks][kLanes];
 
-    // Merges the ways over one piece into the cheapest of a set; each list is in order.
+    // Merges the arrangements that end with one piece into the cheapest of a set. Each list is
+    // sorted.
     template <int Odd, int Turn>
     static void merge(Group& best, const Group& before, double cost) {
         for (int rank = 0; rank < Ranks; ++rank)

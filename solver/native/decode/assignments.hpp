@@ -1,5 +1,5 @@
-// The cheapest assignments of pieces to slots if any piece may stand in any slot: wings, centres,
-// the names of colours.
+// The cheapest assignments of pieces to slots if any piece may go to any slot: wings, centres, the
+// names of colours.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace cubist {
 
-// The column of each row, so that the sum of `costs[rows, columns]` is the least possible. Throws
-// std::invalid_argument for more rows than columns, or costs that are no numbers.
+// Returns the column of each row that minimises the sum of `costs[rows, columns]`. Throws
+// std::invalid_argument for more rows than columns, another number of costs, or costs that are not
+// finite.
 std::vector<int> cheapest_assignment(std::span<const double> costs, int rows, int columns);
 
 // A piece for every slot, and their total cost.
@@ -19,9 +20,9 @@ struct RankedAssignment {
     std::vector<int> pieces;
 };
 
-// The `k` cheapest assignments, cheapest first, of `pieces` that exist `copies` times each to as
-// many slots; fewer if there are no more. `costs[slots][pieces]` are finite, else throws
-// std::invalid_argument.
+// Returns the `k` cheapest assignments, cheapest first, or all if there are fewer. Each of `pieces`
+// exists `copies` times, and there are as many slots as pieces in all. Throws std::invalid_argument
+// unless there are costs[slots][pieces] and all are finite.
 std::vector<RankedAssignment> ranked_assignments(std::span<const double> costs, int pieces,
                                                  int copies, int k);
 
@@ -41,10 +42,10 @@ public:
     // costs[slot][piece][turn], of pieces * pieces * turns numbers.
     RankedArrangements(std::span<const double> costs, int pieces, int turns, int ranks);
 
-    // Infinite where there are fewer arrangements.
+    // Returns infinity if there are not that many arrangements.
     double cost(int turn_sum, int parity, int rank) const;
 
-    // Piece and turn of every slot; only for ranks whose cost is finite.
+    // Writes the piece and turn of every slot. The rank's cost must be finite.
     void arrangement(int turn_sum, int parity, int rank, std::span<std::int64_t> pieces,
                      std::span<std::int64_t> turns) const;
 

@@ -41,7 +41,7 @@ Channels product(const Matrix3& m, const Channels& v) {
 
 double dot(const Channels& a, const Channels& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-// Beyond this many powers of e the smaller of two terms vanishes.
+// The difference of log likelihoods beyond which the smaller of two terms vanishes.
 constexpr double kVanishes = 40.0;
 
 // The logarithm of the sum of two likelihoods, and the share of the first in it.
@@ -56,7 +56,8 @@ struct Mixture {
     }
 };
 
-// Features without light minus a colour's; a clipped channel is only a lower bound.
+// A sticker's features without the light, minus the colour's. A clipped channel is only a lower
+// bound.
 Channels residual(const ColourScan& scan, std::size_t sticker, const Channels& shift,
                   const Channels& mean) {
     Channels result;
@@ -67,14 +68,14 @@ Channels residual(const ColourScan& scan, std::size_t sticker, const Channels& s
     return result;
 }
 
-// A colour under a reflection that adds some of the lamp's light: spread along the middle of the
-// path between the two in log light. The covariance is 2 C + h h', inverted by Sherman and
-// Morrison's formula.
+// A colour under a reflection that adds between `least` and `most` of the lamp's light. In log
+// light its mean is the middle of that range, and h is half the range. The covariance is 2 C + h
+// h', inverted by the Sherman-Morrison formula.
 struct Reflection {
     Channels mean, half;
     double log_scale, stretch;
 
-    // `log_scale` is that of the colour with `precision` as it is; light from `least` to `most`.
+    // `precision` and `colour_log_scale` are those of the colour without a reflection.
     Reflection(const Channels& colour, const Matrix3& precision, double colour_log_scale,
                double floor, double least, double most) {
         for (int k = 0; k < 3; ++k) {
@@ -113,7 +114,7 @@ struct Density {
 
 using Terms = std::array<double, kLightTerms>;
 
-// Solves a symmetric positive definite system by Cholesky's factors.
+// Solves a symmetric positive definite system by Cholesky decomposition.
 Terms solved(std::array<Terms, kLightTerms> a, Terms b) {
     for (int i = 0; i < kLightTerms; ++i) {
         for (int j = 0; j <= i; ++j) {
@@ -202,7 +203,8 @@ public:
             density.squared_distance(residual(scan_, sticker, lit, density.mean));
         const double good = density.log_scale - 0.5 * distance;
         if (strict_) return {good, priors_.strict_log_density};
-        // Only stickers far from a colour need the rest, and there the largest term is the sum.
+        // The other terms matter only for stickers far from a colour, and there the largest of them
+        // dominates the sum.
         const auto reflected = [&](const Reflection& reflection) {
             return reflection.log_density(residual(scan_, sticker, lit, reflection.mean),
                                           density.precision);
@@ -239,7 +241,7 @@ ColourModel ColourEstimator::update(const ColourScan& scan, const ColourModel& m
                                     std::span<const double> share) const {
     std::array<Matrix3, kColours> precision;
     for (int c = 0; c < kColours; ++c) precision[c] = inverse(model.covariance[c]).matrix;
-    // A clipped channel is taken to be as the current model has it.
+    // A clipped channel below the current model's value counts as equal to it.
     std::vector<Channels> off(scan.stickers * kColours);
     std::vector<Pull> pulls(scan.stickers);
     for (std::size_t i = 0; i < scan.stickers; ++i) {
@@ -368,7 +370,7 @@ double ColourEstimator::total_cost(const ColourScan& scan, const ColourModel& mo
     return total;
 }
 
-// Regularised least squares, each face's terms and then the falloff.
+// Regularised least squares: the terms of each face, then the falloff.
 FaceLight ColourEstimator::light_of(const ColourScan& scan, const std::vector<Pull>& pulls,
                                     double falloff) const {
     FaceLight light{{}, 0.0};

@@ -27,7 +27,8 @@ struct ColourPriors {
     double strange_log_density, strict_log_density;
 };
 
-// Light of each face: three gains, the gradient to the right and down; and the falloff of all.
+// The light on each face: three gains, and the gradients to the right and down. All faces share the
+// falloff.
 struct FaceLight {
     std::array<std::array<double, kLightTerms>, 6> faces;
     double falloff;
@@ -49,13 +50,13 @@ struct ColourScan {
     double floor;
 };
 
-// The schedule of expectation-maximisation: a round for each temperature (1 at the end; the first
-// are hotter, so that early mistakes are not final).
+// The schedule of expectation-maximisation: one round for each temperature. The first rounds are
+// hotter than the last (1), so that early mistakes are not final.
 struct Schedule {
     std::span<const double> temperatures;
-    int least;     // at least this many rounds and one more
+    int least;     // at least this many rounds and two more
     double still;  // stop if the colours move less in a round
-    int patience;  // rounds at the start without outliers
+    int patience;  // rounds at the start that treat nothing as an outlier
 };
 
 class ColourEstimator {
@@ -65,20 +66,20 @@ public:
     ColourEstimator(const ColourPriors& priors, const LightPrecision& light_precision)
         : priors_(priors), light_precision_(light_precision) {}
 
-    // Cost of each colour on each sticker and the share that is no outlier, [stickers][6] each;
-    // if strict, stickers far from a colour are no evidence about it.
+    // Writes the cost of each colour on each sticker and the share that is not an outlier,
+    // [stickers][6] each. If `strict`, stickers far from a colour are no evidence about it.
     void evidence(const ColourScan& scan, const ColourModel& model, bool strict,
                   std::span<double> cost, std::span<double> inlier) const;
 
-    // The model that fits best when share[stickers][6] of each sticker has each colour.
+    // Returns the model that fits best if share[stickers][6] of each sticker has each colour.
     ColourModel update(const ColourScan& scan, const ColourModel& model,
                        std::span<const double> share) const;
 
-    // The model after rounds of expectation-maximisation with these pieces.
+    // Returns the model after rounds of expectation-maximisation with these pieces.
     ColourModel estimate(const ColourScan& scan, ColourModel model, const CubePieces& pieces,
                          const Schedule& schedule) const;
 
-    // The model estimated again with the colours of the stickers taken as known, as many of each.
+    // Returns the model estimated again with known colours of the stickers, equally many of each.
     // It starts from their medians, which a bad sticker cannot move far.
     ColourModel fit(const ColourScan& scan, ColourModel model,
                     std::span<const std::int64_t> letters, int rounds) const;
@@ -90,7 +91,7 @@ public:
     // The covariance expected around a colour: noise, dark noise, uneven shade.
     Matrix3 expected(const Channels& mean, double floor) const;
 
-    // The light's part of the features of a sticker.
+    // The light's contribution to a sticker's features.
     static Channels shift(const ColourScan& scan, const FaceLight& light, std::size_t sticker);
 
 private:

@@ -16,10 +16,10 @@ namespace {
 using Costs = std::span<const double>;
 
 constexpr int kBalancings = 8;
-// Larger than the rounding differences of sums in another order.
+// Larger than the rounding errors of sums in a different order.
 constexpr double kRounding = 1e-9;
 constexpr double kLeastLikelihood = 1e-30;
-// Smaller powers of e vanish beside the least likelihood.
+// The exponent below which a power of e vanishes beside the least likelihood.
 constexpr double kVanishes = -110.0;
 
 // The cost of pattern p in slot s, [slots][patterns].
@@ -37,7 +37,7 @@ void pattern_costs(const PieceOrbit& orbit, Costs costs, const Naming& naming,
     }
 }
 
-// The least of each piece's turns, [slots][pieces].
+// The cost of each piece in its cheapest turn, [slots][pieces].
 std::vector<double> piece_costs(const PieceOrbit& orbit, const std::vector<double>& shown) {
     std::vector<double> least(shown.size() / orbit.turns);
     for (std::size_t i = 0; i < least.size(); ++i)
@@ -53,7 +53,8 @@ double fixed_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
     return total;
 }
 
-// The cheapest pieces of an orbit for any sum of turns, with fixed centres in any place.
+// The cost of the cheapest pieces of an orbit for any sum of turns, with fixed centres in any
+// place.
 double assigned_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
     const std::vector<double> least = piece_costs(orbit, shown);
     const int pieces = orbit.pieces(), columns = pieces * orbit.copies;
@@ -79,7 +80,7 @@ double slot_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
 
 using ByParity = std::array<double, 2>;
 
-// The same with fixed centres in their places.
+// Like assigned_cost, but with fixed centres in their places.
 double placed_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
     const bool fixed = orbit.rule == PieceOrbit::Rule::fixed;
     return fixed ? fixed_cost(orbit, shown) : assigned_cost(orbit, shown);
@@ -94,7 +95,7 @@ ByParity arranged_cost(const PieceOrbit& orbit, const std::vector<double>& shown
 // Costs that depend on how the pictures of two or three faces are turned.
 struct FaceTable {
     std::vector<int> faces;       // in order
-    std::array<double, 64> cost;  // the turns of the last face count fastest
+    std::array<double, 64> cost;  // the turns of the last face vary fastest
 
     // The index of the cost for the turns of the six faces.
     std::vector<std::uint8_t> places(std::size_t ways) const {
@@ -149,7 +150,7 @@ PatternSet shown_patterns(const PieceOrbit& orbit, const Naming& naming) {
 
 // Lower bounds of an orbit's cost under some namings. Namings under which it shows the same
 // patterns cost the same: edges and wings depend on which colours are opposite (15 ways), corners
-// on their order around (30), fixed centres on everything.
+// also on their order around a corner (30), fixed centres on everything.
 class OrbitBounds {
 public:
     OrbitBounds(const PieceOrbit& orbit, Costs costs, std::span<const Naming> namings)
@@ -202,8 +203,8 @@ private:
     std::vector<double> shown_;
 };
 
-// A candidate naming: a lower bound of its cheapest cube, with the pieces of every orbit assigned
-// or every slot on its own.
+// A candidate naming, and a lower bound on the cost of its cheapest cube. The bound is from the
+// pieces of every orbit if `assigned`, otherwise from every slot on its own.
 struct Candidate {
     int naming;
     double bound;
@@ -309,12 +310,12 @@ std::vector<double> CubePieces::relaxed_costs(Costs costs, std::span<const Namin
     return totals;
 }
 
-// Increasingly expensive bounds rule namings out: every slot on its own; then, in order of the
+// Rules namings out by increasingly expensive bounds: every slot on its own; then, in order of the
 // bound, pieces assigned without regard to turns and parity, and the exact cost.
 CubePieces::Cheapest CubePieces::cheapest_naming(Costs costs, std::span<const Naming> namings,
                                                  double limit) const {
     std::vector<double> shown;
-    // Other names of the colours leave the free centres in the same orbit.
+    // Renaming the colours does not change the cost of the free centres.
     double centres = 0.0;
     for (const PieceOrbit& orbit : orbits_)
         if (orbit.is_centre()) {
@@ -329,7 +330,7 @@ CubePieces::Cheapest CubePieces::cheapest_naming(Costs costs, std::span<const Na
         for (OrbitBounds& part : parts) total += part.by_slots(naming);
         return total;
     };
-    // Stops as soon as it cannot be better.
+    // Stops as soon as the candidate cannot be the best.
     const auto assigned = [&](Candidate candidate, double most) {
         for (OrbitBounds& part : parts) {
             if (candidate.bound > most + kRounding) break;

@@ -61,7 +61,8 @@ public:
         int solved = 0;
     };
 
-    // The naming whose cheapest legal cube costs least, and less than `limit`; the first of equals.
+    // Returns the naming whose cheapest legal cube costs least, if that is less than `limit`; the
+    // first of equals.
     Cheapest cheapest_naming(std::span<const double> costs, std::span<const Naming> namings,
                              double limit) const;
 
@@ -73,9 +74,10 @@ public:
 
     static constexpr std::size_t kWays = 4096;
 
-    // Lower bounds of the pieces but centres, every slot on its own, for pictures in these orders
-    // and turned in all ways, [orders][4096] with the turns of the last face counting fastest.
-    // `shown[turns][cell]` is the cell seen in place of each cell of a picture so turned.
+    // Writes lower bounds on the cost of all pieces but centres, every slot on its own, for
+    // pictures in these orders and turned in all ways: [orders][4096], the turns of the last face
+    // varying fastest. `shown[turns][cell]` is the cell of a picture that appears at `cell` after
+    // `turns` turns.
     void turned_bounds(std::span<const double> costs, std::span<const Order> orders,
                        std::span<const std::int64_t> shown, std::span<double> bounds) const;
 

@@ -35,7 +35,7 @@ const std::vector<int>& unit_turns(OptimalMetric metric);
 
 struct OptimalShape {
     int kinds;  // distinguished kinds of orders of the middle edges: 1, 2, 6 or 24
-    int far;    // all distances from this one on share one entry; 0: not cut off
+    int far;    // this distance and all above it share one entry; 0: not cut off
 };
 
 // A position along one axis, seen through the symmetry that maps it to its class's representative.
@@ -100,8 +100,8 @@ public:
         const bool none_near = remainder == kFarEntry || row(view)[group.byte] >> group.shift & 1;
         return none_near ? alone_[remainder] : 0;
     }
-    // Prefetch memory for the lookups to come. Lines of a table of several kinds bypass the
-    // second-level cache: such a table is large, and its lines are not used again.
+    // Prefetch memory for later lookups. Lines of a table of several kinds bypass the second-level
+    // cache: such a table is large, and its lines are not used again.
     void prefetch_distance(OptimalView view) const {
         const std::uint8_t* entry = row(view) + optimal_row::entry(view.twist).byte;
         if (shape_.kinds > 1)
@@ -117,8 +117,8 @@ public:
     }
 
     static constexpr int kFarEntry = 3;
-    // A distance is near if it is at least this much less than `far`: a greater one below `far` has
-    // the same remainder.
+    // A distance is near if it is at least this much less than `far`: then a greater one below
+    // `far` has the same remainder.
     static constexpr int kNearMargin = 4;
 
 private:

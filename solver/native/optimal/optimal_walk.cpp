@@ -148,7 +148,8 @@ void OptimalWalk::run_out(int first) {
     for (int depth = first; depth <= depth_ && !halted_; ++depth) go_on(depth);
 }
 
-// Expands all positions of a level. Some of their descendants may wait for more.
+// Expands all positions of a level. Some of their descendants may wait until their level has
+// enough.
 void OptimalWalk::go_on(int depth) {
     if (depth == depth_) return finish();
     Level& level = levels_[depth];
@@ -185,9 +186,9 @@ void OptimalWalk::add_children(int depth, int number) {
     }
 }
 
-// Measures all candidates along one axis and keeps those that may be solved in time. It avoids a
-// branch, which would be mispredicted half the time, and writes the distance last, because a copy
-// would wait for a value that was just written.
+// Measures all candidates along one axis and keeps those that may be solved in the turns left. It
+// avoids a branch, which would be mispredicted half the time, and writes the distance last, because
+// a copy would wait for a value that was just written.
 void OptimalWalk::measure(int rank, int left) {
     int kept = 0;
     for (int k = 0; k < candidate_count_; ++k) {
@@ -200,8 +201,8 @@ void OptimalWalk::measure(int rank, int left) {
     candidate_count_ = kept;
 }
 
-// Keeps the candidates that may be solved in time. Checks one axis for all of them before the next,
-// which then has fewer to check.
+// Keeps the candidates that may be solved in the turns left. Checks one axis for all of them before
+// the next, which then has fewer to check.
 void OptimalWalk::sort_out(int depth) {
     const int left = turns_left(depth);
     measure(0, left);
@@ -240,12 +241,13 @@ void OptimalWalk::accept(int depth) {
     candidate_count_ = 0;
 }
 
-// Keeps the positions whose inverses may be solved in time, too, and chooses the side that goes on.
+// Drops the positions whose inverses cannot be solved in the turns left, and chooses the side from
+// which to continue.
 void OptimalWalk::drop_by_inverse(int depth) {
     Level& level = levels_[depth];
     const int left = turns_left(depth);
     const auto& inverse = nodes_.table().inverse();
-    // The table tells no greater distance apart.
+    // The table does not distinguish greater distances.
     if (left > nodes_.table().shape().far || !inverse) return;
     inverse_count_ = level.size;
     for (int k = 0; k < level.size; ++k) {
@@ -264,11 +266,11 @@ void OptimalWalk::drop_by_inverse(int depth) {
     }
 }
 
-// Drops the turns that cannot begin a solution in time, and goes over to the inverse if that leaves
-// fewer.
+// Drops the turns that cannot begin a solution in the turns left, and switches to the inverse if
+// that leaves fewer turns to try.
 void OptimalWalk::choose_side(Position& position, const OptimalNode& inverse, int left) const {
     Turns others = nodes_.succession().allowed(position.states[1 - position.side()]);
-    bool is_known = true;  // otherwise distances after a turn would not follow
+    bool is_known = true;  // otherwise the distances after a turn are unknown
     for (int axis = 0; axis < kViews; ++axis) {
         if (position.node.views[axis].distance >= left) others &= ~nodes_.kept(axis);
         if (inverse.views[axis].distance >= left) position.allowed &= ~nodes_.kept(axis);

@@ -67,8 +67,8 @@ public:
     const OptimalTable& table() const { return table_; }
     const std::vector<int>& turns() const { return turns_; }
     const Succession& succession() const { return succession_; }
-    // Returns the turns that keep a position solved along an axis. None of them ends a shortest way
-    // to it.
+    // Returns the turns that keep a position solved along an axis. None of them ends a shortest
+    // path to it.
     Turns kept(int axis) const { return kept_[axis]; }
 
     // Returns the view along an axis after a turn of the cube. Its distance is still the old one.
@@ -101,11 +101,11 @@ private:
 // all branches until there are enough to expand together.
 //
 // A walk builds solutions from both ends. A position P is solved by turns m1 ... mk if its inverse
-// is solved by mk' ... m1', so it may go on with m1 from P or with mk' from the inverse. Say that P
-// is k turns from the goal of an axis, as many as are left. Then mk is no turn that keeps this
-// goal, because P would be nearer without it. In half turns of <U, D, R2, L2, F2, B2> that rules
-// out ten of eighteen turns, and two such axes leave four. The same holds for the inverse and m1.
-// The walk goes on from the side that has fewer turns to try.
+// is solved by mk' ... m1', so it may continue with m1 from P or with mk' from the inverse. Suppose
+// that P is k turns from the goal of an axis, as many as are left. Then mk cannot be a turn that
+// keeps this goal, because P would be nearer without it. In the half-turn metric the goal <U, D,
+// R2, L2, F2, B2> rules out ten of eighteen turns, and two such axes leave four. The same holds for
+// the inverse and m1. The walk continues from the side that has fewer turns to try.
 class OptimalWalk {
 public:
     using Finish = std::function<void(const std::vector<int>& turns)>;
@@ -136,7 +136,7 @@ private:
         std::uint8_t parent;      // its number on the previous level
     };
     struct Position {
-        OptimalNode node;  // the position itself, or its inverse if that goes on
+        OptimalNode node;  // the position, or its inverse if the walk is on that side
         CubieCube cube;    // of the same side
         std::array<std::int8_t, kLongestSolution> turns;  // of the solution, from both its ends
         Turns allowed;                                    // from this side

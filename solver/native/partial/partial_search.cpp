@@ -182,7 +182,7 @@ PartialGoal::PartialGoal(const Metric& metric, const AllowedLocations& allowed) 
                 views_.push_back(std::make_shared<PieceView>(std::vector{group}, metric_));
 }
 
-// Adds views of all groups of a kind, as few as there is room for.
+// Adds views of all groups of a kind, as few as kMostPositions allows.
 void PartialGoal::add_views(std::vector<PieceGroup> groups) {
     std::vector<PieceGroup> together;
     for (std::size_t k = 0; k < groups.size(); ++k) {
@@ -199,7 +199,8 @@ void PartialGoal::add_views(std::vector<PieceGroup> groups) {
 
 std::unique_ptr<PartialGoal> PartialGoal::with_joint() const {
     if (joints_.size() == kMostJoints) return nullptr;
-    // The larger a table the more it knows, and the less the more others know of its views.
+    // A larger table is worth more. It is worth less for each table that already covers one of its
+    // views.
     std::optional<std::array<std::size_t, 2>> best;
     double most = 0;
     for (std::size_t first = 0; first < views_.size(); ++first)
@@ -287,7 +288,8 @@ private:
         return bound;
     }
 
-    // Makes a turn and returns the bound after it. It may be too small where it is beyond `limit`.
+    // Makes a turn and returns the bound after it. Returns early with a bound above `limit`, which
+    // may be too low.
     int turn(int depth, Composite turn, int limit) {
         int bound = 0;
         for (const std::size_t view : used_) {

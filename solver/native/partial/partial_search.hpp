@@ -7,12 +7,12 @@
 //
 // Pieces with the same locations are alike and form a group. A view numbers the positions of some
 // groups of corners, or of edges, and forgets all other pieces; it also forgets the orientations
-// of a group that may end in any. The views together see every group that is not free. Example: a
+// of a group that may end in any. The views together cover every group that is not free. Example: a
 // cross is one view of four edges with 12 * 11 * 10 * 9 * 2^4 = 190,080 positions, and its bound is
 // exact. Edges that only have to be oriented are one group of twelve and a view of 2048 positions.
 //
-// A joint table has the distances of two views together. It takes up to some seconds to fill, so
-// that only a search that turns out to be long should ask for one: `with_joint()`.
+// A joint table has the distances of two views together. It takes up to a few seconds to fill, so
+// only a search that turns out to be long should ask for one: `with_joint()`.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ struct PieceGroup {
     std::uint32_t allowed;
     std::vector<std::uint8_t> pieces;
 
-    // Whether the orientations of its pieces matter.
+    // Returns whether the orientations of its pieces matter.
     bool is_oriented() const;
 };
 
@@ -52,7 +52,7 @@ public:
 
     // `groups` are of one kind, not empty, and have at most kMostPositions.
     PieceView(std::vector<PieceGroup> groups, const Metric& metric);
-    // Returns an upper limit of the number of positions.
+    // Returns an upper bound on the number of positions.
     static double count_positions(const std::vector<PieceGroup>& groups);
 
     std::uint32_t position_of(const CubieCube& cube) const { return number_of(key_of(cube)); }
@@ -66,7 +66,7 @@ public:
     double mean_distance() const;
 
 private:
-    // What is in the slots, five bits each: the number of the group and the orientation.
+    // The contents of the slots, five bits each: the number of the group and the orientation.
     using Key = std::uint64_t;
     static constexpr int kBits = 5;
     static constexpr std::uint32_t kEmpty = 0xFFFFFFFF;
@@ -81,7 +81,7 @@ private:
 
     PieceKind kind_;
     std::vector<PieceGroup> groups_;
-    std::array<std::uint8_t, kEdges> group_of_{};  // by piece, from 1 on; 0 for a forgotten one
+    std::array<std::uint8_t, kEdges> group_of_{};  // by piece, from 1; 0 for a forgotten one
     std::array<bool, kEdges + 1> is_oriented_{};   // by group
     std::vector<Key> keys_;                        // by position
     std::vector<std::uint32_t> numbers_;           // positions by hash of the key
@@ -99,7 +99,7 @@ class PartialGoal {
 public:
     PartialGoal(const Metric& metric, const AllowedLocations& allowed);
 
-    // Returns the same goal with one more joint table; null if it has as many as are of use.
+    // Returns the same goal with one more joint table; null if no further table is of use.
     std::unique_ptr<PartialGoal> with_joint() const;
     // Returns a lower bound on the turns that `cube` needs.
     int bound(const CubieCube& cube) const;
@@ -122,9 +122,9 @@ private:
     Joint make_joint(std::size_t first, std::size_t second) const;
 
     const Metric& metric_;
-    // First those that see every group, then small ones for joint tables.
+    // First those that cover every group, then small ones for joint tables.
     std::vector<std::shared_ptr<const PieceView>> views_;
-    std::size_t complete_ = 0;  // that many see every group
+    std::size_t complete_ = 0;  // number of views that cover every group
     std::vector<std::shared_ptr<const Joint>> joints_;
 };
 

@@ -43,7 +43,8 @@ PocketPosition PocketBall::position_at(int index) const {
     }
 }
 
-// Small enough to lose little accuracy, large enough for the longest solutions to fit.
+// Chooses a unit small enough to lose little accuracy, and large enough for the longest solutions
+// to fit.
 void PocketBall::choose_unit(const PocketCosts& costs) {
     std::uint64_t longest = 1;
     for (const auto times : {costs.next, costs.final})
@@ -147,7 +148,7 @@ void PocketBall::close(Units radius) {
 
 namespace {
 
-// Shares of the work of the three balls.
+// The share of the work that the largest of the three balls takes.
 constexpr double kWholeShare = 0.95;
 
 using Times = std::vector<std::uint32_t>;
@@ -199,7 +200,7 @@ private:
     const Deadline& deadline_;
     std::vector<int> path_;
     FastestResult result_;
-    std::uint32_t limit_ = kNever;  // plans that cost this much are no gain
+    std::uint32_t limit_ = kNever;  // only solutions below this count
     bool stopped_ = false;
 };
 
@@ -229,7 +230,7 @@ void FastestSearch::consider(PocketPosition from, int turn, Times times,
         children.push_back({at, turn, least, std::move(times)});
 }
 
-// The most promising turns first: a good plan soon prunes the rest.
+// Visits the most promising turns first, because a good solution soon prunes the rest.
 void FastestSearch::visit(std::vector<Child>& children) {
     std::sort(children.begin(), children.end(),
               [](const Child& a, const Child& b) { return a.bound < b.bound; });

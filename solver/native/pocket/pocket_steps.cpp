@@ -11,11 +11,10 @@ namespace {
 constexpr std::uint8_t kStop = 0xFF;  // solved: no step left
 constexpr std::uint8_t kLost = 0xFE;  // the solved position is unreachable
 
-// The share of the work that the times take; the steps take the rest.
+// The times' share of the work. The steps take the rest.
 constexpr double kTimesShare = 0.7;
 
-// Stores the time if it is lower than the stored one. Returns true if the stored time is then this
-// one.
+// Stores the time if it is lower than the stored one. Returns whether it was.
 bool lower(std::uint32_t& there, std::uint32_t time, std::memory_order order) {
     const std::atomic_ref cell(there);
     std::uint32_t before = cell.load(std::memory_order_relaxed);
@@ -24,13 +23,13 @@ bool lower(std::uint32_t& there, std::uint32_t time, std::memory_order order) {
     return false;
 }
 
-// Computes first all times, in ascending order, then the step of every cell. Cells are in chunks,
+// First computes all times, in ascending order, then the step of every cell. Cells are in chunks,
 // one per permutation, so that a turn leads from chunk to chunk.
 //
 // No step takes less than `shortest_`. So of the open times, those within `shortest_` of the least
 // one can no longer fall, and threads may expand all of them at once. Of steps that take equally
-// long, the table holds the one to the fastest cell, then the one to the first permutation, then
-// the first one: the same whichever was found first.
+// long, the table holds the one to the fastest cell, then to the first permutation, then the first
+// step. So the table does not depend on the order in which threads find them.
 class StepGeneration {
 public:
     StepGeneration(const PocketCosts& costs, std::span<std::uint8_t> steps, int threads)

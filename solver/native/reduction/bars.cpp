@@ -135,7 +135,8 @@ BlockTurn BarBeam::turn_of(std::size_t extra) {
             static_cast<std::uint8_t>((extra - 1) % 3 + 1)};
 }
 
-// Turns that it adds between two of the core; none if a face turn takes layer 2 along.
+// Returns the turns that an extra turn adds: none if a face turn beside it can take layer 2 along,
+// otherwise one or two.
 int BarBeam::cost_of(std::size_t extra, std::size_t at) const {
     if (extra == kNoExtra) return 0;
     int cost = 2;
@@ -250,11 +251,11 @@ BlockTurns BarBeam::turns_of(std::uint32_t choice, const std::deque<Choice>& cho
 
 namespace {
 
-// Exchanges to insert for an estimate of their cost.
+// Number of promising exchanges to insert in order to count the turns they add.
 constexpr std::size_t kTried = 100;
 // Positions in the first beams. Each further round has wider beams for fewer cores.
 constexpr std::size_t kFirstWidth = 500, kWider = 4, kWidest = 32000, kFewer = 3;
-// Ends of a wide beam to finish.
+// Number of results of a wide beam to finish.
 constexpr std::size_t kFinished = 10;
 
 // Inserts exchanges of three centres until every bar has one colour.
@@ -352,8 +353,8 @@ private:
         return gains;
     }
 
-    // Exchanges before turn `at` that correct bars at the end. `rest` is the permutation made by
-    // the turns from there on.
+    // Finds exchanges before turn `at` that correct bars at the end. `rest` is the permutation by
+    // the turns from `at`.
     void find_exchanges(const Bars& bars, const Gains& gains, const BarMove& rest, std::size_t at,
                         Shortlist& shortlist) const {
         for (std::size_t p = 0; p < parts().size(); ++p) {
@@ -450,7 +451,7 @@ private:
         std::atomic<std::size_t> next{0};
         std::atomic<bool> has_any{!found_.empty()};
         const double left_s = deadline_.left_s();
-        // Limits the memory: together, no more positions than one of the widest beams has.
+        // Limits memory: together, the beams hold no more positions than one of the widest.
         const std::size_t beams = std::min(cores.size(), kWidest / width);
         on_each_thread(std::min<int>(options_.threads, static_cast<int>(beams)), [&](int) {
             const Deadline deadline(left_s, {options_.cancel});
@@ -468,7 +469,7 @@ private:
         return all;
     }
 
-    // Returns nothing if there is no time for it once any result exists.
+    // Returns nullopt if the time runs out and some result exists.
     std::optional<Paired> pair(std::size_t core, std::size_t width, const Deadline& deadline,
                                std::atomic<bool>& has_any) const {
         const Deadline none(Deadline::kForever, {options_.cancel});

@@ -5,11 +5,11 @@
 // each bar has a single colour and the core is reduced, the cube is a 5x5x5 that turns by faces and
 // by two layers.
 //
-// The core does not notice turns of layer 2. So a reduction of the core gets such turns where they
-// help (BarBeam): each face turn may take layer 2 along at no cost, others cost one or two turns.
-// Centres that are wrong at the end are exchanged, three at a time. Exchanges are also inserted
-// where they cost least, because each place in the sequence allows a different one at the same
-// cost.
+// Turns of layer 2 do not change the core. So BarBeam inserts such turns into a reduction of the
+// core where they help: each face turn may take layer 2 along at no cost, others cost one or two
+// turns. BarFinish exchanges the centres that are still wrong, three at a time. It inserts each
+// exchange where it costs least: at every place in the sequence, the same cost buys a different
+// exchange.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ namespace cubist {
 
 // The centres in the bars of a 6x6x6 or 7x7x7, and the effect of turns on them.
 
-constexpr int kBarLayer = 2;  // the core does not notice it
+constexpr int kBarLayer = 2;  // turning it does not change the core
 constexpr int kCoreWidth = 3;
 constexpr int kMostBarParts = 3;
 
@@ -57,8 +57,7 @@ public:
     // First one, then the other.
     BarMove both(const BarMove& one, const BarMove& other) const;
 
-    // Returns the number of centres to exchange for the bars of these centres to have one colour
-    // each.
+    // Returns the number of centres to exchange so that a bar of these centres has one colour.
     int wrong(int a, int b, int c) const {
         if (parts_.size() == 2) return a != b;
         if (a == b) return a != c;
@@ -89,11 +88,11 @@ struct PairedBars {
 
 class BarBeam {
 public:
-    // `core` in turns of the whole cube.
+    // `core` consists of turns of the whole cube.
     BarBeam(const BarModel& model, const Bars& given, const BlockTurns& core);
 
-    // Returns the `count` best with `width` positions, best first, or none if there is no time for
-    // that.
+    // Returns the `count` best results of a beam of `width` positions, best first, or none if the
+    // time runs out.
     std::vector<PairedBars> run(std::size_t width, std::size_t count,
                                 const Deadline& deadline) const;
 

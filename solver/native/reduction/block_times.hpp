@@ -29,13 +29,15 @@ public:
     // other sizes.
     BlockTimes(int size, std::span<const std::uint32_t> next, std::span<const std::uint32_t> first);
 
-    // Returns the number of a way to hold the cube, by the faces of the given cube then at U and F.
+    // Returns the number of a holding, in which the faces `up` and `front` of the given cube are at
+    // U and F.
     static int holding(int up, int front) { return kFaces * up + front; }
 
     // Returns the least time, in units, for turns from the start.
     int least(int holding, std::span<const BlockTurn> turns) const;
 
-    // Returns the average least time of one of these turns if none follows another of its axis.
+    // Returns the average least time of one of these turns, in sequences in which none follows
+    // another of its axis.
     int mean(std::span<const BlockTurn> turns) const;
 
 private:

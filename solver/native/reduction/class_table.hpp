@@ -4,7 +4,7 @@
 // gives that of its neighbour. The first distance is found by counting along a path to the goal.
 // `Pairs` describes the coordinates:
 //
-//   int firsts(), seconds(), turns(), symmetries();     the symmetry 0 is none
+//   int firsts(), seconds(), turns(), symmetries();     symmetry 0 is the identity
 //   Pair moved(Pair, int turn), mapped(Pair, int symmetry);
 //   bool is_goal(Pair);
 //
@@ -28,7 +28,7 @@ struct CoordinatePair {
     int first, second;
 };
 
-// How the firsts are divided into classes.
+// The division of the firsts into classes.
 class CoordinateClasses {
 public:
     template <class Pairs>
@@ -101,7 +101,7 @@ public:
         const int step = (remainder_of(at) - from % 3 + 4) % 3;  // 0 nearer, 1 as far, 2 farther
         return from - 1 + step;
     }
-    // Returns whether the table has this distance, for symmetries that are looked up otherwise.
+    // The same for a class and the second in its frame, if the caller has looked them up.
     int distance_near(int number, int second, int from) const {
         const int step = (remainder_at(number, second) - from % 3 + 4) % 3;
         return from - 1 + step;
@@ -154,7 +154,7 @@ private:
         return remainder_at(classes_.class_of(at.first), pairs_.mapped(at, symmetry).second);
     }
 
-    // Entries of a class at `depth` give their neighbours one more.
+    // Sets the unknown neighbours of a class's entries at `depth` to one more. Returns their count.
     std::size_t spread_from(std::vector<std::uint8_t>& distances, int number,
                             std::uint8_t depth) const {
         std::size_t found = 0;
@@ -183,7 +183,8 @@ private:
         return found;
     }
 
-    // Unknown entries of a class check whether a neighbour is at `depth`.
+    // Sets the unknown entries of a class that have a neighbour at `depth` to one more. Returns
+    // their count.
     std::size_t look_back(std::vector<std::uint8_t>& distances, int number,
                           std::uint8_t depth) const {
         std::size_t found = 0;

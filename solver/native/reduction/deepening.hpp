@@ -21,13 +21,13 @@
 
 namespace cubist {
 
-// The request for a phase.
+// The limits of the search for a phase's ends.
 struct EndOptions {
     std::size_t wanted;     // this many ends are enough
     std::size_t least = 1;  // the search continues after its time until it has these
     Deadline deadline{Deadline::kForever, {}};
-    // If the time is over without `least` ends, the search leaves out far positions, in this many
-    // steps, each after this many more seconds.
+    // If the time is over without `least` ends, `hurry` rises by one every `more_time` seconds, up
+    // to `most_hurry`. The higher it is, the more far positions the search leaves out.
     int hurry = 0, most_hurry = 0;
     double more_time = 0;
     int threads = 1;
@@ -98,7 +98,7 @@ public:
 
     // Ends of this task so far.
     std::size_t in_task() const { return in_task_; }
-    // Additional turns that far positions count.
+    // Turns to add to the bound of far positions.
     int hurry() const { return std::max(hurry_, 0); }
     std::vector<std::pair<std::size_t, End>>& ends() { return ends_; }
 

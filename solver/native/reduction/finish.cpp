@@ -167,7 +167,7 @@ private:
         return true;
     }
 
-    // Repeats the exchange that brings home most pieces for its turns, until all are home.
+    // Repeats the exchange that brings home the most pieces per turn, until all are home.
     void exchange(const ThreeCycles& cycles, Pieces& pieces, const Pieces& wanted, int row,
                   int column, BlockTurns& turns) const {
         while (pieces != wanted) {
@@ -206,7 +206,7 @@ namespace {
 
 using Scheme = std::array<int, kFaces>;
 
-// The colour of each face for a cube held by the faces at U and F.
+// Returns the colour of each face if the cube is held with these two colours at U and F.
 Scheme scheme_of(const std::array<int, 2>& held) {
     const auto [up, front] = held;
     const Place right = cross(normal_of(up), normal_of(front));
@@ -293,8 +293,8 @@ public:
             for (int layer = 1; layer <= size_; ++layer) rings_.push_back(ring(axis, layer));
     }
 
-    // Returns up to `most` solutions, a shortest one first, with up to `longer` turns more; none if
-    // it takes more than kMostTurns or too long to find.
+    // Returns up to `most` solutions: a shortest one first, then others of up to `longer` turns
+    // more. Returns none if the shortest has more than kMostTurns turns or takes too long to find.
     std::vector<BlockTurns> run(std::size_t most, int longer) {
         most_ = most;
         int unlike = 0;
@@ -315,7 +315,7 @@ private:
     static constexpr int kMostTurns = 12;
     static constexpr int kMostWork = 100'000;  // positions times layers, a few tenths of a second
 
-    // The stickers around a layer, N of each face; a quarter turn brings each N places further.
+    // Returns the stickers around a layer, N of each face. A quarter turn moves each by N places.
     std::vector<int> ring(int axis, int layer) const {
         const Place normal = normal_of(axis);
         std::vector<int> stickers;
@@ -335,7 +335,7 @@ private:
         return stickers;
     }
 
-    // Reads the stickers on both sides of the border after so many layers.
+    // Reads the stickers on both sides of the border after `border` layers.
     void read_border(int axis, int border) {
         const std::vector<int>*const near = &rings_[axis * size_ + border - 1], *const far =
                                                                                     near + 1;
@@ -356,7 +356,8 @@ private:
         return count;
     }
 
-    // Turns the smaller part; the other one is the same from the opposite side.
+    // Returns the turn of the smaller part. Turning the other one is the same seen from the
+    // opposite side.
     BlockTurn turn_at(int axis, int border, int quarters) const {
         const bool is_near = 2 * border <= size_;
         const int face = is_near ? axis : axis + 3, last = is_near ? border : size_ - border;
@@ -366,8 +367,8 @@ private:
 
     bool is_over() const { return work_ > kMostWork; }
 
-    // Adds the solutions of exactly so many turns; returns whether the search is over. Turns on one
-    // axis follow each other by their borders.
+    // Adds the solutions of exactly `left` turns. Returns whether the search is over. Successive
+    // turns on one axis are in the order of their borders.
     bool walk(int unlike, int left, int last_axis, int last_border) {
         if (unlike == 0) {
             if (left == 0) found_.push_back(path_);
@@ -407,7 +408,7 @@ private:
     int work_ = 0;
 };
 
-// From either end; turns that are not needed are of no quarters.
+// Up to two turns from either end. An unused turn has no quarters.
 using Few = std::array<BlockTurn, 2>;
 constexpr BlockTurn kNoTurn{0, 1, 1, 0};
 constexpr int kMostMet = 4;
@@ -443,7 +444,7 @@ void walk(const Geometry& geometry, const BlockTurns& turns, const Colours& from
     }
 }
 
-// Hashes the colours by order of appearance, so that the way to hold the cube does not matter.
+// Hashes the colours by order of appearance, so that it does not matter how the cube is held.
 std::size_t hash_of(const Colours& stickers) {
     std::array<std::uint8_t, kFaces> names{};
     std::uint8_t count = 0;

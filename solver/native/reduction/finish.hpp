@@ -26,23 +26,23 @@ struct Finish {
 };
 
 // Brings the centres of each face to one colour and the wings of each edge together, on a legal
-// cube of any size from 4 on. The result can be solved as a 3x3x3 without parity. `progress`
+// cube of at least 4 layers. The result can be solved as a 3x3x3 without parity. `progress`
 // receives the fraction done (0..1); if it returns false, the work stops and this returns false.
-// Throws std::invalid_argument for stickers of no cube.
+// Throws std::invalid_argument if the stickers belong to no cube.
 bool finish_reduction(const Geometry& geometry, Colours stickers,
                       const std::function<bool(double)>& progress, Finish& finish);
 
 // Solutions of a cube a few turns from solved.
 struct FewTurns {
-    std::vector<BlockTurns> ways;  // never none
+    std::vector<BlockTurns> ways;  // never empty
     int least;                     // no solution has fewer block turns
 };
 
 // Returns solutions of a cube that is a few turns from solved, however it is held, or nothing. It
-// finds a shortest one of up to twelve block turns, but gives up if the stickers do not show the
-// way. Others follow, `most` in all, with up to `longer` turns more: one may be faster on a robot.
-// On cubes of up to 11 layers it also finds any four turns, where one of a single inner layer
-// counts as one.
+// finds a shortest one of up to twelve block turns, but gives up if that takes too long. Others
+// follow, `most` in all, of up to `longer` turns more, because one of them may be faster on a
+// robot. On cubes of up to 11 layers it also finds any solution of four turns, counting a turn of a
+// single inner layer as one.
 std::optional<FewTurns> few_turns(const Geometry& geometry, const Colours& stickers,
                                   std::size_t most, int longer);
 

@@ -40,10 +40,10 @@ public:
     // pieces that no cube has.
     FiveState state_of(const Colours& shown) const;
     FiveState turned(const FiveState& state, int turn) const;
-    // Returns the cube after a rotation of the whole by a quarter about U, R or F (0, 1, 2), with
+    // Returns the cube after a quarter rotation of the whole cube about U, R or F (0, 1, 2), with
     // the colours named by the faces they then belong on.
     FiveState rotated(const FiveState& state, int axis) const;
-    // By face: the face that is there after that rotation.
+    // By face: the face that is in its place after that rotation.
     const std::array<std::uint8_t, kFaces>& faces_after(int axis) const {
         return rotations_[axis].shown;
     }
@@ -111,7 +111,7 @@ void rotate_held(const FiveCube& cube, HeldFive& held, int axis);
 // their blocks.
 struct FivePhase {
     explicit FivePhase(std::vector<std::uint8_t> all);
-    // Takes face turns and block turns of two layers whose quarters pass the test.
+    // Takes the face turns and block turns of two layers that pass the test.
     static FivePhase of(const auto& is_allowed) {
         std::vector<std::uint8_t> all;
         for (int number = 0; number < FiveCube::kTurns; ++number)
@@ -128,13 +128,13 @@ struct FivePhase {
     std::vector<std::vector<std::uint8_t>> followers;  // places in `turns`, by the last place + 1
 };
 
-// The centres of a face and the opposite one on a 5x5x5 whose axes are apart.
+// The centres of a face and the opposite one on a 5x5x5 whose axes are separated.
 
 // The destination of each arrangement of centres, by turn or symmetry.
 using CentreMoves = std::vector<std::vector<std::uint16_t>>;
 
-// Marks those that have the colour of the first face, on the diagonals (x) and beside the middle
-// (t).
+// Numbers the arrangements of those with the colour of the first face, on the diagonals (x) and
+// beside the middle (t).
 class AxisCentres {
 public:
     static constexpr int kHalf = 70, kCount = kHalf * kHalf;

@@ -176,7 +176,7 @@ FivePhase turns_of_eight_edges() {
         [](BlockTurn turn) { return turn.axis() == U ? turn.last == 1 : turn.quarters == 2; });
 }
 
-// The turns of the last phase, before the cube is rotated to be held for it.
+// The turns of the last phase, as named before the cube is rotated for it.
 FivePhase turns_of_eight_edges_held_before() {
     return FivePhase::of(
         [](BlockTurn turn) { return turn.axis() == F ? turn.last == 1 : turn.quarters == 2; });

@@ -1,9 +1,10 @@
 // The last two phases of a 5x5x5, after which it is a 3x3x3; docs/reduction.md explains all five.
 //
-// 4. Four edges are paired between F and B, the centres at R, L, U and D come into an order that
-//    the last phase can finish: face turns of U and D, half turns of everything else.
-// 5. Held otherwise, with those four between U and D: the other edges are paired and all centres
-//    finished by face turns of U and D, half turns of the rest, wide ones of R L F B only.
+// 4. Pairs four edges between F and B, and brings the centres at R, L, U and D into an order that
+//    the last phase can finish. Turns: face turns of U and D, half turns of everything else.
+// 5. With the cube rotated so that those four are between U and D, pairs the other edges and
+//    finishes all centres. Turns: face turns of U and D, half turns of the rest, wide ones of R L F
+//    B only.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +18,11 @@
 
 namespace cubist {
 
-// Coordinates of the edges of a 5x5x5 whose wings keep to their half orbits.
+// Coordinates of the edges of a 5x5x5 whose wings stay in their half orbits.
 //
 // An edge is three pieces: its middle, the wing in a low slot and the one in a high slot, each at
-// one of the eight places 0..7 in U and D. Middles are followed by place, and wings by their place
-// for each of the middles, so that edges need no names.
+// one of the eight places 0..7 in U and D. Middles are recorded by place, and wings by their place
+// for each middle, so edges need no names.
 
 constexpr int kPlaces = 8;
 using PlaceMap = std::array<std::uint8_t, kPlaces>;  // destination of a piece

@@ -85,13 +85,14 @@ private:
         }
     }
 
-    // Costs are turns, or time. A turn to come counts as an average one of its phase.
+    // Costs are turns, or time. A future turn counts as an average one of its phase.
     int turn_cost(int phase) const { return turn_costs_[phase - 1]; }
 
     template <class State>
     PhaseStart<State> starting(const HeldFive& from, const State& state, int bound,
                                int phase) const {
-        // The last phases have few ends, so each start is searched as far as its own distance.
+        // The last phases have few ends, so only the distance of a start counts there, not its
+        // cost.
         const int before = options_.times != nullptr && phase >= kRare ? 0 : from.cost;
         return {&from, state, bound, before, before + turn_cost(phase) * bound};
     }
@@ -109,7 +110,7 @@ private:
         return {.wanted = count,
                 .least = kLeast[number_ - 1],
                 .deadline = deadlines_[number_ - 1],
-                // Searches once more in phases that have few ends.
+                // Phases that have few ends search once more before they hurry.
                 .hurry = number_ == 1 ? 0 : -1,
                 .most_hurry = kMostHurry,
                 .more_time = kMoreTime * options_.time_limit,
@@ -305,7 +306,8 @@ private:
         for (const HeldFive& end : ends) add_reduction(end);
     }
 
-    // Returns whether the last turns are face turns, with which the 3x3x3 may as well begin.
+    // Returns whether the last turns are face turns. The solution of the 3x3x3 may as well begin
+    // with them.
     static bool ends_outside(std::span<const std::uint8_t> path) {
         for (std::size_t at = path.size(); at-- > 0;) {
             const BlockTurn turn = FiveCube::turn(path[at]);
@@ -331,13 +333,12 @@ private:
     static constexpr int kRare = 4;             // the first phase with few ends
     static constexpr std::size_t kMore = 4;     // ends of phase 1 to choose from
     static constexpr std::size_t kBetween = 2;  // factor for the candidates between phases 3 and 4
-    static constexpr int kMostMore =
-        50;  // turns than a phase needs at least; none needs half of that
+    static constexpr int kMostMore = 50;  // turns beyond a phase's least; none needs half of that
     static constexpr int kMostHurry = 3;
     // The number of ends below which the next phase would take long.
     static constexpr std::array<std::size_t, kPhases> kLeast{2, 8, 8, 8, 1};
     static constexpr int kSure = 4;            // turns up to which the tables are nearly exact
-    static constexpr double kMoreTime = 0.15;  // until the next search, as a share
+    static constexpr double kMoreTime = 0.15;  // until `hurry` rises, as a share of the limit
 
     // The end of each phase, as a share of the time.
     Deadline until(double share) const { return {share * options_.time_limit, {}}; }

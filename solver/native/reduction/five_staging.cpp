@@ -86,7 +86,7 @@ bool NearEdges::make(std::span<std::uint8_t> table, const Progress& progress) co
             ++starts[rank_(static_cast<Mask>(key >> kMiddleBits) >> 1) + 1];
     for (int rank = 0; rank < kRanks; ++rank) starts[rank + 1] += starts[rank];
     if (starts[kRanks] != kStates) throw std::logic_error("a wrong number of near edges");
-    // While the entries are filled in, each start is that of the next row.
+    // Filling in the entries moves each start to that of the next row.
     for (std::size_t depth = 0; depth < levels.size(); ++depth)
         for (const std::uint64_t key : levels[depth])
             entries[starts[rank_(static_cast<Mask>(key >> kMiddleBits) >> 1)]++] =

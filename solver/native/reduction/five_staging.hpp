@@ -1,10 +1,10 @@
 // The first three phases of a 5x5x5; docs/reduction.md explains all five.
 //
 // 1. The centres of one axis go to R and L: any block turns.
-// 2. Those of the other axes part and the wings' parity becomes even: wide quarter turns of R and L
-//    only, and face turns.
-// 3. Wings go to half orbits that agree with the middles (NearEdges), the centres at R and L
-//    into an order that half turns can finish: face turns, wide half turns.
+// 2. Those of the other two axes separate, and the wings' parity becomes even: face turns, wide
+//    half turns, and wide quarter turns of R and L only.
+// 3. Wings go to half orbits that agree with the middles (NearEdges), and the centres at R and L
+//    come into an order that half turns can finish: face turns, wide half turns.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ public:
             if ((entries_[at] & (kMiddles - 1)) == middles) return entries_[at] / kMiddles;
         return kDeepest + 1;
     }
-    // Returns the one of a position and its complement whose slot 0 has a low wing.
+    // Replaces a position by its complement if slot 0 has no low wing.
     static void choose_name(Mask& wings, int& middles) {
         if ((wings & 1) != 0) return;
         wings ^= (Mask{1} << kOrbit) - 1;
@@ -88,8 +88,7 @@ public:
     const FivePhase& phase1() const { return phase1_; }
     // The colours that go to R and L.
     State1 state1(const FiveState& state) const;
-    // Returns the bound of the state after a turn; if that is more than `left`, possibly a lower
-    // one.
+    // Returns the bound of the state after a turn, or a lower one that is also more than `left`.
     int move(State1 at, int turn, int left, State1& next) const {
         next.t = t_moves1_[turn](at.t);  // first, as they are farther on average
         const int bound = distances1_[1][rank24_(next.t)];

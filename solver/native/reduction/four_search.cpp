@@ -94,7 +94,7 @@ private:
         return mask_of(centres, [&](int colour) { return colour % 3 == axis; });
     }
 
-    // --- Costs: turns, or time; a turn to come counts as an average one ---
+    // --- Costs: turns, or time; a future turn counts as an average one ---
 
     int turn_cost(int phase) const { return turn_costs_[phase - 1]; }
 
@@ -364,7 +364,8 @@ private:
         }
     }
 
-    // Returns whether the last turns are face turns, with which the 3x3x3 may as well begin.
+    // Returns whether the last turns are face turns. The solution of the 3x3x3 may as well begin
+    // with them.
     bool ends_outside(const std::vector<std::uint8_t>& path) const {
         const BlockTurns& turns = tables_.turns(3).turns;
         for (auto turn = path.rbegin(); turn != path.rend(); ++turn) {
@@ -418,7 +419,7 @@ private:
     static constexpr int kLongest1 = 12;
     static constexpr int kMostHurry = 3;
     static constexpr int kSure = 5;           // turns up to which the tables are nearly exact
-    static constexpr double kMoreTime = 0.2;  // until the next search, as a share
+    static constexpr double kMoreTime = 0.2;  // until `hurry` rises, as a share of the limit
     static constexpr double kShareOfPhase2 = 0.4;
 
     const FourTables& tables_;

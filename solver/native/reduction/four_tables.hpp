@@ -1,11 +1,9 @@
 // Coordinates and distances of the three phases that reduce a 4x4x4.
 //
 // 1. The eight centres of one axis go to R and L: any block turns.
-// 2. The centres of the other two axes part, those at R and L come into an order that half turns
-// can
-//    finish, and the wings' parity becomes even: no quarter turns of blocks but Rw.
-// 3. Centres are finished and wings paired, see PairingTable, with the parity that a 3x3x3
-// has.
+// 2. The centres of the other two axes separate, those at R and L come into an order that half
+//    turns can finish, and the wings' parity becomes even: no quarter turns of blocks but Rw.
+// 3. Centres are finished and wings paired (see PairingTable), with the parity that a 3x3x3 has.
 #pragma once
 
 #include <array>
@@ -26,11 +24,11 @@ namespace cubist {
 // Turns of U D F B, half turns of R L and half turns of wide blocks move the 24 wings in two orbits
 // of 12, "low" and "high", with one slot of each at every edge. If the two wings of every edge are
 // in different orbits, sigma gives the edge that holds the high mate of each low wing. The aim is
-// the identity, and sigma is even. A turn takes it to H sigma L', with the edges' permutations by
-// low and by high wings. Eight symmetries of the cube preserve those turns and map low to low, so
-// they only rename the edges. They also keep the four edges of the slice between R and L together,
-// so they reduce the first four values of sigma to 1538 classes; the others are numbered
-// explicitly.
+// the identity, and sigma is even. A turn takes it to H sigma L', where L and H are the
+// permutations of the edges by low and by high wings. Eight symmetries of the cube preserve those
+// turns and map low to low, so they only rename the edges. They also keep the four edges of the
+// slice between R and L together, so they reduce the first four values of sigma to 1538 classes;
+// the others are numbered explicitly.
 
 using EdgeMap = std::array<std::uint8_t, kEdges>;  // of edges 0..11, see PairingFrame::edges
 

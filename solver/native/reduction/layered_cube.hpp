@@ -36,9 +36,9 @@ using BlockTurns = std::vector<BlockTurn>;
 
 void append_inverse(BlockTurns& turns, std::span<const BlockTurn> undone);
 
-// Returns the same turns as few block turns. It adds up successive turns on one axis layer by
-// layer; each border between layers that turn differently costs one outer block. If no layer stays
-// at rest, a rotation of the whole cube follows.
+// Returns an equivalent sequence of few block turns. It adds up successive turns on one axis layer
+// by layer; each border between layers that turn differently costs one outer block. If no layer
+// stays at rest, a rotation of the whole cube follows.
 BlockTurns joined(std::span<const BlockTurn> turns, int size);
 
 // Counts block turns: 1 for one to N - 1 layers from the outside, 2 for an inner block, 0 for all

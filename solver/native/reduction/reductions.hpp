@@ -16,7 +16,7 @@ namespace cubist {
 
 struct ReductionOptions {
     std::size_t candidates;  // candidates kept from a phase to the next
-    std::size_t reductions;  // enough reductions, which end the search
+    std::size_t reductions;  // number of reductions that ends the search
     double time_limit;       // seconds of each thread; after it one reduction is enough
     int threads;
     const CancelFlag* cancel = nullptr;
@@ -30,7 +30,7 @@ struct Reduction {
 };
 
 // All functions return reductions to a 3x3x3 without parity, shortest or fastest first, or none if
-// cancelled. They throw std::invalid_argument for stickers of no cube.
+// cancelled. They throw std::invalid_argument if the stickers belong to no cube.
 
 // Uses three phases: two for the centres, one for the wings.
 std::vector<Reduction> reduce_four(const FourTables& tables, const Colours& stickers,

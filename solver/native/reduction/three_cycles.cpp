@@ -134,8 +134,8 @@ void ThreeCycles::find_cycles() {
     add_conjugates();
 }
 
-// The turns of the slice `x` with anything that a turn of `face` brings into its way: another
-// slice's centre, or a wing of a face beside the slice.
+// Tries the commutators of the slice turn `x` with each turn that a turn of `face` brings into its
+// path: of another slice for centres, of a face beside the slice for wings.
 void ThreeCycles::find_with(const BlockTurns& x, int face, std::span<const int> coordinates) {
     const int axis = x.front().axis();
     BlockTurns others;

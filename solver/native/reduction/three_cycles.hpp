@@ -32,7 +32,7 @@ public:
     explicit ThreeCycles(OrbitKind kind);
 
     std::span<const ThreeCycle> all() const { return cycles_; }
-    // Returns the turns of a cycle on a cube of `geometry` for the orbit (row, column) half steps
+    // Appends the turns of a cycle on a cube of `geometry` for the orbit (row, column) half steps
     // off the middle, both at least 0 (for wings, row is their offset).
     void append(BlockTurns& turns, const ThreeCycle& cycle, const Geometry& geometry, int row,
                 int column) const;

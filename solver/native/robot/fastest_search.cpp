@@ -89,7 +89,8 @@ void Ends::fill_through() {
                          through_.data() + through_index(axis, c, units));
 }
 
-// Checks whether continuing with the composite and this many half turns can stay below the limit.
+// Lowers the rest after a turn on `axis` to that through the composite and `units_after` half turns
+// after it. Returns whether any time became lower.
 bool Ends::lower_rest(int axis, int units, int composite, int units_after) {
     if (axis_of(composite) == axis) return false;
     Times found(size_);
@@ -108,9 +109,9 @@ struct Shared {
     const CostModel& costs;
     const CubieCube& cube;
     const Ends ends;
-    // The thread that searches each pair of first composites.
+    // Set for each pair of first composites that a thread searches.
     std::array<std::atomic_flag, std::size_t{kComposites} * kComposites> taken{};
-    std::atomic<int> limit;  // in the model's ticks; a plan that takes this long is no gain
+    std::atomic<int> limit;  // in the model's ticks; only faster plans count
     std::atomic<bool> stopped{false};
     std::mutex mutex;
     std::uint32_t best_us;
@@ -237,7 +238,7 @@ TimeProof search_fastest(const OptimalNodes& nodes, const TimeModel& model, cons
     const TwoPhaseReport work = on_threads(
         options.threads, [&](TwoPhaseReport& own) { own.nodes = Walk(shared, options).run(); });
     shared.report.nodes = work.nodes;
-    // A limit that does not fit was not searched up to.
+    // A limit that does not fit into Time was cut, so not all plans below it were searched.
     shared.report.proven = !shared.stopped && model.limit_of(options.below_us) < kNever;
     return shared.report;
 }

@@ -104,7 +104,7 @@ TurnTimes::TurnTimes(const TurnCosts& costs, const Metric& metric, const Names& 
     backward ? fill_backward(costs) : fill_forward(costs);
 }
 
-// The greatest common divisor of all times, or a longer tick when plans would not fit.
+// Chooses the greatest common divisor of all times, or a longer tick if plans would not fit.
 void TurnTimes::choose_tick(const TurnCosts& costs) {
     std::uint32_t divisor = 0;
     const auto divide = [&divisor](const std::uint32_t* times, int count) {
@@ -172,7 +172,7 @@ void TurnTimes::fill_backward(const TurnCosts& costs) {
             const int before_axis = (axis + 1 + block) % 3;
             const std::uint32_t* next =
                 costs.next(axis_of(names_[before_axis * kCompositesPerAxis]), names_[c]);
-            // Which of the blocks after the turn found before is this axis's.
+            // Finds the block of this axis in the vector after the turn found before.
             for (int found = 0; found < 3; ++found) {
                 if (found == axis) continue;
                 const Rows rows{((axis - found + 3) % 3 - 1) * states_, states_};
@@ -233,7 +233,7 @@ void TurnTimes::fill_rests(const Times& sides, bool phase1, TimeBounds& bounds) 
 
 void TurnTimes::fill_through(const Times& sides, bool phase1, TimeBounds& bounds) const {
     for (int axis = 0; axis < 3; ++axis) {
-        // All of them in phase 2, too: its first turn may join the last one of phase 1.
+        // All composites, in phase 2 too: its first turn may join the last one of phase 1.
         for (int c = 0; c < kComposites; ++c) {
             if (axis_of(c) == axis) continue;
             for (int units = phase1 ? 0 : 1; units <= kMaxUnits; ++units)

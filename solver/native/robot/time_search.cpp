@@ -3,7 +3,7 @@
 // The tables of the two-phase search count turns: "at least 4 units more". The robot's time is what
 // must be short, and it depends on the mechanism: a turn is quick if a gripper already holds its
 // layer and slow if the robot must regrip first. Multiplying 4 by the fastest turn gives a bound
-// that is true and useless. A useful one lets the mechanism's states play against each other.
+// that is true and useless. A useful one takes the mechanism's states into account.
 //
 // Example. A robot has two states, A and B, and can turn layers of axis V and of axis H. Times are
 // in ticks; after a turn of V it is in A, after one of H in B, and a plan that ends in B takes one
@@ -18,8 +18,8 @@
 // product with a composite's matrix: after V H it is (-, 2 + 5) = (-, 7). So there is no branching
 // on regrips, and a robot with 100 states costs a hundred numbers, not a hundred times the nodes.
 //
-// Composites alternate between axes (U and D together are one composite), so what follows a turn of
-// V is a turn of H. rest[V][n] is the least time from each state, after a turn of V, to make n
+// Composites alternate between axes (U and D together are one composite), so a turn of V is
+// followed by one of H. rest[V][n] is the least time from each state, after a turn of V, to make n
 // units more and end. It is filled from the end backwards:
 //
 //     rest[V][0] = rest[H][0] = (0, 1)                     only the end is left
@@ -28,27 +28,28 @@
 //     rest[V][2] = (5 + 5, 2 + 5) = (10, 7)                a turn of H, then rest[H][1] in B
 //     rest[H][2] = (2 + 6, 5 + 6) = (8, 11)                a turn of V, then rest[V][1] in A
 //
-// A node after V V-turns has vector (2, -); the table says two units are left: the plan takes at
-// least min(2 + 10, -) = 12 ticks. Twice the fastest turn would have promised 2 + 4 = 6. With a
-// plan of 12 ticks known already, the limit is 12 and the node is dropped: any_below() asks whether
-// any vector[s] + rest[s] is below the limit, sixteen states at a time.
+// Say that a node after a turn of V has the vector (2, -), and the table says that two units are
+// left. The plan then takes at least min(2 + 10, -) = 12 ticks. Twice the fastest turn would have
+// promised 2 + 4 = 6. If a plan of 12 ticks is known already, the limit is 12 and the search drops
+// the node: any_below() checks whether any vector[s] + rest[s] is below the limit, sixteen states
+// at a time.
 //
 // The product itself is the expensive part. through[V][c][n] is rest[.][n] taken back through
 // composite c, so the same test works on a child before its vector exists:
 //
 //     through[V][H][1] = (5 + rest[H][1] in B, 2 + rest[H][1] in B) = (10, 7)
 //
-// and 2 + 10 >= 12 refuses the child for one addition a state. A composite may still grow on its
-// own axis (U, then D beside it in the same time), so through is the least over all composites that
-// it may become (TurnTimes::grow_all).
+// and 2 + 10 >= 12 rejects the child at the cost of one addition per state. A composite may still
+// grow on its own axis (U, then D beside it in the same time), so through is the least over all
+// composites that it may become (TurnTimes::grow_all).
 //
-// Which number of units? In phase 1, the exact distance to the group of phase 2. Beyond it nothing
+// The number of units in phase 1 is the exact distance to the group of phase 2. Beyond it nothing
 // is known yet, so the bound adds kPhase2Floor units of phase 2 once phase 1 is so long that the
-// cube cannot be nearly solved. In phase 2, the bound of its tables. Bounds never exceed the true
-// time, because a longer plan never takes less than the fastest plan with as many units. So the
-// search loses nothing faster than the limit, except by that floor and by the caps on phase 2
-// below. When nothing is left to do, it begins anew without the floor and with wider caps. It has a
-// proof once no cap has cut anything off.
+// cube cannot be nearly solved. In phase 2 it is the bound of its tables. Bounds never exceed the
+// true time, because a longer plan never takes less than the fastest plan with as many units. So
+// the search loses nothing faster than the limit, except by that floor and by the caps on phase 2
+// below. When nothing is left to search, it starts again without the floor and with wider caps. It
+// has a proof once no cap has cut anything off.
 //
 // A search from the cube's inverse finds a plan's last turn first. The same products then run
 // backwards, and the end in the example is the start of the plan (TurnTimes, backward).
@@ -83,7 +84,7 @@ struct Shared {
     bool for_proof = false, is_stop_gap = false;
     Effort effort;
     std::atomic<int> next_task{0}, lower_bound{0};
-    std::atomic<int> limit{kNever};  // in the model's ticks: a plan that takes this long is no gain
+    std::atomic<int> limit{kNever};  // in the model's ticks: only faster plans count
     std::atomic<bool> stopped{false}, missed{false};
 
     // Starts again from the first length, with wider limits.
@@ -96,7 +97,7 @@ struct Shared {
     void miss() { missed.store(true, std::memory_order_relaxed); }
 };
 
-// The least times to be in each state at one depth, and those before the turns on one axis.
+// The least times to reach each state at one depth, and those before the turns on one axis.
 struct Moment {
     Time* times = nullptr;
     const Time* base = nullptr;  // before the turns on the axis of the last turn
@@ -108,7 +109,7 @@ struct TimeNode : Phase1LevelNode {
     std::uint8_t moment;
 };
 
-// The given number of moments of a model with the given number of states.
+// `count` moments of a model with `size` states.
 class Moments {
 public:
     Moments(int count, int size)
@@ -136,7 +137,7 @@ private:
     Moments moments_;
 };
 
-// Memory of one thread, for models of up to a number of states. Its walks take turns with it.
+// Memory of one thread, for models of up to `size` states. Its walks use it in turn.
 class TimeLevels {
 public:
     explicit TimeLevels(int size) : size_(size) {}
@@ -278,7 +279,7 @@ void TimeWalk::add_children(int depth, int number) {
     cubist::add_children(tables_, levels_[depth], number, length_ - depth - 1, levels_[depth + 1]);
 }
 
-// Keeps the candidates that can reach the group of phase 2, and fast enough.
+// Keeps the candidates that can reach the group of phase 2 fast enough.
 void TimeWalk::sort_out(int depth) {
     const TimeLevel& above = levels_[depth - 1];
     TimeLevel& level = levels_[depth];
@@ -329,14 +330,14 @@ void TimeWalk::take_way() {
     path_.push(length_ - 1, end_.generator);
 }
 
-// Returns true if a turn of phase 1, with `left` more to come, can be part of a gain.
+// Returns true if a turn of phase 1 with `left` more after it can be part of a faster plan.
 bool TimeWalk::may_gain(Origin from, int next_state, int left) const {
     return length_ < floor_from_ ||
            any_below(from.times, model_.through_phase1(from.axis, next_state, left), model_.size(),
                      limit());
 }
 
-// Returns true if at least `units` more of phase 2 can still be a gain.
+// Returns true if at least `units` more of phase 2 can still give a faster plan.
 bool TimeWalk::gains(int depth, int state, int units) const {
     if (units == 0 && ends_well(depth, state)) return true;
     const Moment& end = moments_[depth];
@@ -345,7 +346,7 @@ bool TimeWalk::gains(int depth, int state, int units) const {
         return true;
     if (!shared_.for_proof) return false;
     // The first turn of phase 2 may join the last one of phase 1: L, then R2 beside it. That seldom
-    // pays and costs time, so only the proof looks at it.
+    // pays and costs time, so only the proof checks it.
     for (const Step step : metric_.junction[state]) {
         if (axis_of(step.state) != axis_of(state)) continue;
         const int left = std::max(0, more - metric_.phase2.costs[step.generator]);
@@ -357,14 +358,14 @@ bool TimeWalk::gains(int depth, int state, int units) const {
     return false;
 }
 
-// Returns true if ending with the turns on the axis of `state` is a gain.
+// Returns true if ending with the turns on the axis of `state` gives a faster plan.
 bool TimeWalk::ends_well(int depth, int state) const {
     if (state == kStart) return limit() > 0;
     const Moment& end = moments_[depth];
     return any_below(end.base, model_.end(end.base_axis, state), model_.size(), limit());
 }
 
-// Phase 1 has ended: searches for a phase 2 that makes a gain.
+// Phase 1 has ended: searches for a phase 2 that gives a faster plan.
 void TimeWalk::probe(int corners, int middle, int state) {
     ++probes;
     Phase2Node node{static_cast<std::uint16_t>(corners), 0,
@@ -433,8 +434,8 @@ int lower_bound_of(const std::vector<std::unique_ptr<TimeWalk>>& walks) {
     return bound;
 }
 
-// Runs one thread: tries lengths of phase 1, one direction after the other, until none can be a
-// gain.
+// Runs one thread: tries lengths of phase 1, one direction after the other, until none can give a
+// faster plan.
 void work(Shared& shared, const TimeModels& models, const CubieCube& cube,
           const TwoPhaseOptions& options, TwoPhaseReport& report) {
     const std::int64_t start = thread_cpu_ns();

@@ -4,8 +4,9 @@
 // node carries the least time to reach each mechanism state. The search drops a child if even the
 // fastest execution of its turns and all turns still needed is no improvement. So it does not
 // branch on the mechanism's moves between turns. Phase 2 works the same way, but a probe ends after
-// a limited number of nodes. When nothing is left to do within these limits, the search begins anew
-// with wider ones and with bounds that hold for every solution, until time or proof.
+// a limited number of nodes. When nothing is left to search within these limits, the search starts
+// again with wider ones and with bounds that hold for every solution, until the time is over or it
+// has a proof.
 #pragma once
 
 #include <memory>
@@ -63,7 +64,7 @@ private:
 };
 
 // Searches only for solutions faster than `below` microseconds, and never with wider limits.
-// Without `below`, a search that found nothing in time goes on to the first solution.
+// Without `below`, a search that found nothing in time continues to the first solution.
 TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& models,
                            const CubieCube& cube, const TwoPhaseOptions& options,
                            Collector& collector, std::uint32_t below = UINT32_MAX);

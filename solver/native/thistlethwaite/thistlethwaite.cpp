@@ -207,7 +207,7 @@ Coordinate half_turn_edges() {
 
 namespace {
 
-// The turns that each phase loses, as the faces whose quarter turns leave its group.
+// Returns the turns of a phase: all but the quarter turns of these faces.
 std::vector<int> turns_without_quarters_of(std::initializer_list<Face> faces) {
     std::vector<int> turns;
     for (int turn = 0; turn < kFaceTurns; ++turn) {
@@ -249,13 +249,13 @@ ThistlethwaitePhase finish(const Progress& progress) {
             progress};
 }
 
-// A way through some phases, and the resulting position.
+// A path through some phases, and the resulting position.
 struct Partial {
     CubieCube cube;
     ThistlethwaiteSolution solution;
     int last_face = kNoFace;
     std::size_t length = 0;
-    std::size_t expected = 0;  // length including the next phase's shortest way
+    std::size_t expected = 0;  // length including the next phase's shortest path
 
     Partial through(int phase, const Turns& turns) const {
         Partial next = *this;
@@ -267,7 +267,7 @@ struct Partial {
     }
 };
 
-// The number of ways through a phase to try from one partial solution, and the turns by which they
+// The number of paths through a phase to try from one partial solution, and the turns by which they
 // may exceed the shortest.
 constexpr std::size_t kWays = 48;
 constexpr int kSlack = 1;

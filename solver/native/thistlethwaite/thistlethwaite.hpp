@@ -30,7 +30,7 @@ public:
 
     int distance(const CubieCube& cube) const { return distance_[index(node_of(cube))]; }
     // Appends to `found` the sequences of exactly `length` turns, up to `limit` in all, that end in
-    // the group and begin with neither a turn of `last_face` nor one out of order with it.
+    // the group. Their first turn may follow one of `last_face` (see may_follow).
     void solutions(const CubieCube& cube, int length, int last_face, std::size_t limit,
                    std::vector<Turns>& found) const;
     std::size_t bytes() const { return distance_.size(); }
@@ -61,22 +61,23 @@ private:
 
 // Coordinates of Thistlethwaite's last two phases, for cubes with all cubies oriented.
 
-// Corner permutations up to half turns made first: 40320 / 96 classes, the solved one 0. Renaming
-// the cubies by half turns keeps a class, so turns lead from class to class.
+// Corner permutations, equivalent if half turns made first convert one to the other: 40320 / 96
+// classes, the solved one 0. Renaming the cubies by half turns keeps a class, so turns lead from
+// class to class.
 Coordinate corner_orbits();
 // The slots of U and D that hold the edges of the slice between L and R: 70 sets.
 Coordinate edge_slices();
-// In the half-turn group: its 96 permutations of corners.
+// The 96 permutations of corners in the half-turn group.
 Coordinate half_turn_corners();
-// In the half-turn group: the orders of the edges of each of the three slices.
+// The orders of the edges of each of the three slices, in the half-turn group.
 Coordinate half_turn_edges();
 
 // Thistlethwaite's algorithm: four groups, each phase solved by IDA* with its own exact table.
 //
 //   G0 = all positions, G1 = <L R F2 B2 U D>, G2 = <L2 R2 F2 B2 U D>, G3 = half turns only.
 //
-// Of the shortest ways through a phase, and those one turn longer, it keeps the ones that leave the
-// next phase the shortest way: a beam of partial solutions instead of only the first one.
+// Of the shortest paths through a phase and those one turn longer, it keeps the ones that leave the
+// shortest path for the next phase: a beam of partial solutions instead of only the first one.
 
 constexpr int kPhases = 4;
 

@@ -26,9 +26,9 @@ struct Phase1Layout {
     std::size_t representatives, twist_moves, twist_conjugates, twist_steps, classes, bytes;
 };
 
-// The contiguous record of a class: where each generator leads, which generators lower or keep the
-// distance of the class alone, then the distances of all twists. The first part fits a cache line,
-// or two if there are many generators.
+// The contiguous record of a class: the class that each generator leads to, the generators that
+// lower or keep the distance of the class alone, then the distances of all twists. The first part
+// fits a cache line, or two if there are many generators.
 struct ClassLayout {
     explicit constexpr ClassLayout(int generators)
         : symmetries(generators * 2),

@@ -232,8 +232,8 @@ private:
     std::array<std::uint16_t, kMaxDepth + 1> corners_, up_, down_, middle_;
 };
 
-// What is left to do to the centres, as a walk in one direction sees it. Phase 2 turns the sides by
-// halves, so phase 1 must end with the right ones of them turned by an odd number of quarters.
+// The remaining turns of the centres, as seen by a walk in one direction. Phase 2 makes only half
+// turns of the sides, so phase 1 must end with the right sides turned by an odd number of quarters.
 class WalkCentres {
 public:
     WalkCentres(const TwoPhaseTables& tables, const CentreGoal& goal, Direction direction)
@@ -253,7 +253,8 @@ public:
                          : std::popcount(static_cast<unsigned>(odd)));
     }
 
-    // Whether phase 1 can make the sides odd that have to be, in `left` more turns.
+    // Returns whether phase 1 can turn the wanted sides by an odd number of quarters, in `left`
+    // more turns.
     bool are_in_reach(int odd_sides, int left) const {
         return table_ == nullptr || turns_for_[odd_sides ^ odd_sides_] <= left;
     }

@@ -148,8 +148,9 @@ CentreTable::Moves CentreTable::moves_of(const Metric& metric) {
     return moves;
 }
 
-// `after(pieces, generator)` are the pieces after a generator of phase 2; `is_odd(pieces, halves)`
-// says whether U and D have to make an odd number of quarters with those half turns of the sides.
+// `after(pieces, generator)` returns the pieces after a generator of phase 2. `is_odd(pieces,
+// halves)` returns whether U and D must make an odd number of quarters together with those half
+// turns of the sides.
 void CentreTable::fill(std::span<std::uint8_t> distances, const Metric& metric, const auto& after,
                        const auto& is_odd, const auto& settled) {
     const Moves moves = moves_of(metric);

@@ -1,6 +1,6 @@
-// Phase 2, and the coordinates that phase 1 must carry along for it: permutations and exact
-// distances of (corners, order of the middle edges), of (U and D edges, order of the middle edges),
-// and of corners with the edges of one layer.
+// Phase 2, and the coordinates that phase 1 carries along for it: permutations and exact distances
+// of (corners, order of the middle edges), of (U and D edges, order of the middle edges), and of
+// corners with the edges of one layer.
 #pragma once
 
 #include <algorithm>
@@ -95,13 +95,13 @@ private:
     CornerPairs pairs_;
 };
 
-// Distances in phase 2 of all corners together with the centres, and of all outer edges with them,
-// for cubes on which centres show how they are turned.
+// Distances in phase 2 of all corners together with the centres, and of all outer edges together
+// with them, for cubes whose centres show their rotation.
 //
-// A centre is one number: the quarter turns that its face still has to make, modulo 4. In phase 2
-// those of the sides are even, and one of the eight bits that are left follows from the corners or
-// edges: every quarter turn is an odd permutation of them, and of the edges every half turn of a
-// side as well.
+// A centre is one number: the quarter turns that its face must still make, modulo 4. In phase 2
+// those of the sides are even. One of the remaining eight bits follows from the corners or edges:
+// every quarter turn is an odd permutation of both, and every half turn of a side is an odd
+// permutation of the outer edges.
 class CentreTable {
 public:
     static constexpr std::size_t kPart = std::size_t{kCornerPerms} * 128, kBytes = 2 * kPart;
@@ -114,7 +114,7 @@ public:
                          std::span<std::uint8_t> bytes, const Progress& progress);
 
     // Returns the centres after a generator of phase 2: quarters of U, of D, half turns of R F L B,
-    // from the lowest bit on.
+    // starting at the lowest bit.
     int after(int centres, int generator) const { return after_[generator][centres]; }
     int bound(Phase2Node node, int centres) const {
         return std::max(distances_[index(node.corners, centres)],

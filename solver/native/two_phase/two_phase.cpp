@@ -16,15 +16,15 @@ struct Habits {
     int first_length, first_phase2_length, phase2_length;
 };
 constexpr std::array<Habits, 4> kHabits{{{21, 12, 10}, {30, 18, 18}, {18, 11, 9}, {24, 15, 13}}};
-// Centres to be seen to make a solution longer by about as much.
+// Turning the centres correctly makes a solution about this much longer.
 constexpr int kLongerWithCentres = 3;
 constexpr std::uint64_t kProbeNodes = 3000;
-// Where any solution will do, every second probe is as short as this, every fourth twice as long
-// and so on: some cubes need many short probes, others a few long ones. (Luby, Sinclair, Zuckerman:
-// such a mixture is about as fast as the best length, which nobody knows before.)
+// If any solution will do, every second probe is as short as this, every fourth twice as long, and
+// so on: some cubes need many short probes, others a few long ones. (Luby, Sinclair, Zuckerman:
+// such a mixture is about as fast as the best length, which is not known in advance.)
 constexpr std::uint64_t kStopGapProbeNodes = 32;
-// After as many probes that found nothing, phase 2 may be one step longer at once, up to this many:
-// among longer ones there are more solutions, and shorter ones are not looked for first.
+// After every kProbesPerStep probes that found nothing, phase 2 starts one step longer, up to
+// kMostSteps: there are more solutions among the longer ones, and the shorter ones are skipped.
 constexpr std::uint64_t kProbesPerStep = 64;
 constexpr std::uint64_t kMostSteps = 4;
 constexpr std::uint64_t kNodesBetweenChecks = 512;
@@ -76,7 +76,7 @@ struct Shared {
     std::atomic<bool> found{false}, stopped{false};
 };
 
-// Data of one thread; its walks take turns with it.
+// Data of one thread. Its walks use it in turn.
 using Phase1Levels = std::deque<Phase1Level>;
 
 // One thread's walk in one direction: depth-first from level to level, many branches at a time.
@@ -181,7 +181,8 @@ void Walk::sort_out(int depth) {
     level.accept();
 }
 
-// One turn before the end of phase 1, an end is any turn useful for both parts.
+// One turn before the end of phase 1. An end is any turn that brings both parts of a node to their
+// goal.
 bool Walk::finish(int depth) {
     const Phase1Level& level = levels_[depth];
     const Phase1Ends ends = ends_of(tables_, level);
@@ -221,7 +222,7 @@ int Walk::phase2_limit() {
     return std::min(limit, cap);
 }
 
-// Returns the distance by which an end of phase 1 is too far for an acceptable whole, or 0.
+// Returns the distance by which an end of phase 1 is too far for an acceptable solution, or 0.
 int Walk::probe(int corners, int middle) {
     ++probes;
     return std::max(0, tables_.phase2.corner_bound(corners, middle % kOrders) - phase2_limit());
@@ -232,12 +233,12 @@ std::uint64_t Walk::nodes_for_probe() {
     return kStopGapProbeNodes << std::countr_zero(++searches_);
 }
 
-// Returns by how much the first length to try exceeds the bound.
+// Returns the excess of the first length to try over the bound.
 int Walk::slack() const {
     return metric_.step * static_cast<int>(std::min(searches_ / kProbesPerStep, kMostSteps));
 }
 
-// Phase 1 has ended: searches for a phase 2 that makes an acceptable whole.
+// Phase 1 has ended: searches for a phase 2 that gives an acceptable solution.
 void Walk::look_for_phase2(int corners, int middle, int state) {
     const Phase2Node node{static_cast<std::uint16_t>(corners),
                           static_cast<std::uint16_t>(path_.outer(length_)),
@@ -295,8 +296,8 @@ void Walk::found(int length) {
     if (shared_.is_stop_gap) shared_.stopped.store(true, std::memory_order_relaxed);
 }
 
-// Runs one thread: tries lengths of phase 1, one direction after the other, as long as they can
-// improve the result.
+// Runs one thread: tries lengths of phase 1, one direction after the other, while they can improve
+// the result.
 void work(Shared& shared, const CubieCube& cube, const TwoPhaseOptions& options,
           TwoPhaseReport& report) {
     const std::int64_t start = thread_cpu_ns();
@@ -328,7 +329,7 @@ TwoPhaseReport find_stop_gap(const TwoPhaseTables& tables, const CubieCube& cube
                              const TwoPhaseOptions& options, SolutionSink& sink) {
     Shared shared(tables, options, sink);
     shared.is_stop_gap = true;
-    // With centres few ends of phase 1 have any solution, and short probes miss it.
+    // With centres, few ends of phase 1 have any solution, and short probes miss those.
     shared.has_mixed_probes = options.centres.table == nullptr;
     shared.effort.longer += 2 * Effort::kLonger;
     shared.allow(kMaxDepth - 1);

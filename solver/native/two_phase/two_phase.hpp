@@ -2,8 +2,8 @@
 //
 // Phase 1 is a depth-first search with exact distances. Its length grows by one after the search
 // has tried all directions (three axes, the cube and its inverse). At every end of phase 1, an IDA*
-// probes phase 2 for a solution better than the best known. When the time is over without any
-// solution, the first of any length follows, which takes a few milliseconds.
+// probes phase 2 for a solution better than the best known. If the time is over without any
+// solution, the search continues to the first one of any length, which takes a few milliseconds.
 #pragma once
 
 #include <array>
@@ -35,9 +35,9 @@ struct TwoPhaseTables {
     std::array<std::uint32_t, kComposites> quarters{};
 };
 
-// What a solution has to do to the centres. `table` must outlive the search.
+// The turns of the centres that a solution must make. `table` must outlive the search.
 struct CentreGoal {
-    const CentreTable* table = nullptr;        // without it nothing
+    const CentreTable* table = nullptr;        // if null, the centres do not matter
     std::array<std::uint8_t, kFaces> turns{};  // clockwise quarters by face, modulo 4
 };
 
@@ -49,9 +49,9 @@ struct TwoPhaseOptions {
     CentreGoal centres = {};
 
     bool are_cancelled() const { return Deadline(Deadline::kForever, cancels).has_passed(); }
-    // The same for a first solution when there was none in time, which takes some milliseconds. A
-    // robot that cannot turn enough faces has none, and where the centres alone are turned there
-    // may be none within the limits.
+    // Returns the options of a search for a first solution if there was none in time. That takes a
+    // few milliseconds. A robot that cannot turn enough faces has no solution, and if only the
+    // centres are turned there may be none within the limits.
     TwoPhaseOptions for_stop_gap() const {
         return {directions, centres.table ? kCentresS : kStopGapS, 1, cancels, centres};
     }
@@ -59,8 +59,8 @@ struct TwoPhaseOptions {
     static constexpr double kStopGapS = 2.0, kCentresS = 0.008;
 };
 
-// Whether the search looked at everything that could be better: no; all but what its limits on
-// phase 2 leave out; all, so nothing better exists.
+// kNo: the search may have missed better solutions. kUnderCutOffs: it checked everything but what
+// its limits on phase 2 leave out. kProven: nothing better exists.
 enum class Exhausted : std::uint8_t { kNo, kUnderCutOffs, kProven };
 
 struct TwoPhaseReport {
@@ -74,7 +74,7 @@ struct TwoPhaseReport {
 
 // Limits of the search for a phase 2: how much longer than usual it may be, and how many times the
 // usual nodes one end of phase 1 may cost. A search that has nothing left to do within its limits
-// goes on with wider ones.
+// continues with wider ones.
 struct Effort {
     static constexpr int kLonger = 4, kMoreNodes = 8;
 
