@@ -23,14 +23,14 @@ MOST_BYTES = 8 * 1024 * 1024
 """Most bytes of an answer. The largest, the picture of a reading, has about 2 MB."""
 
 READY_PERIOD_S = 5.0
-"""The daemon closes a connection that is idle for three times as long."""
+"""Period of requests on the urgent connection. The daemon closes one idle for three times that."""
 
 _MEDIA = frozenset({"application/json", "image/jpeg", "image/png", "image/webp", "text/csv"})
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer as it came: HTTP's status, media type, bytes, ``ETag``, and a picture's age."""
+    """An unparsed answer: HTTP's status, media type, bytes, ``ETag``, and a picture's age."""
 
     status: int
     media: str
@@ -45,7 +45,7 @@ class Reply:
 
 
 class AsyncControlClient:
-    """Calls the daemon at the socket ``path``; use as an async context.
+    """A client of the daemon at the socket ``path``; use as an async context.
 
     Every method raises :class:`DaemonError`. ``answer_limit_s`` and ``most_bytes`` limit an answer.
     """
@@ -63,7 +63,7 @@ class AsyncControlClient:
         return self
 
     def _make_session(self) -> aiohttp.ClientSession:
-        # No limit of connections: no request waits for another.
+        # No limit of connections, so that no request waits for another.
         connector = aiohttp.UnixConnector(path=str(self.path), limit=0, keepalive_timeout=60.0)
         return aiohttp.ClientSession(
             "http://cubist",
@@ -95,8 +95,8 @@ class AsyncControlClient:
     ) -> Reply:
         """Make one request and return the answer, whatever its status.
 
-        An ``urgent`` one has connections of its own, of which :meth:`keep_ready` holds one open.
-        ``limit_s``: seconds for the answer, where that is not ``answer_limit_s``.
+        ``urgent`` requests have separate connections, of which :meth:`keep_ready` keeps one open.
+        ``limit_s``: seconds for the answer (default: ``answer_limit_s``).
         """
         more: dict[str, Any] = {}
         if limit_s is not None:
@@ -132,7 +132,7 @@ class AsyncControlClient:
     async def keep_ready(self) -> None:
         """Keep a connection open for urgent requests, until cancelled.
 
-        A stop then needs no new connection, for which room may be missing.
+        A stop then needs no new connection, for which there may be no room.
         """
         while True:
             with contextlib.suppress(DaemonError):
@@ -141,7 +141,7 @@ class AsyncControlClient:
 
     @contextlib.asynccontextmanager
     async def lines(self, endpoint: Endpoint[object]) -> AsyncIterator[AsyncIterator[JsonObject]]:
-        """Yield the documents of an answer that lasts as long as the context.
+        """Yield the documents of an answer that continues while the context lasts.
 
         Raises :class:`RequestError` if the daemon refuses.
         """
@@ -157,7 +157,7 @@ class AsyncControlClient:
             yield self._documents(response.content)
 
     async def _documents(self, stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:
-        """Yield each line of the stream, however long: a motion lists all its operations."""
+        """Yield each line of the stream. Lines may be long: a motion lists all its operations."""
         buffer = bytearray()
         with self._explaining_errors():
             async for data in stream.iter_any():
@@ -171,7 +171,7 @@ class AsyncControlClient:
 
     @contextlib.contextmanager
     def _explaining_errors(self) -> Iterator[None]:
-        """Raise :class:`DaemonError` for a connection that fails."""
+        """Turn errors of a connection into :class:`DaemonError`."""
         try:
             yield
         except DaemonError:
@@ -183,7 +183,7 @@ class AsyncControlClient:
     async def follow(
         self, endpoint: Endpoint[object], model: type[Document]
     ) -> AsyncIterator[AsyncIterator[Document]]:
-        """Yield the same as models."""
+        """Yield the documents of :meth:`lines` as models."""
         async with self.lines(endpoint) as lines:
             yield (self._check(line, model) async for line in lines)
 
@@ -195,7 +195,7 @@ class AsyncControlClient:
 
 
 def _seconds(header: str) -> float:
-    """Return a header's seconds, 0 for anything else."""
+    """Return a header's seconds; 0 if it has none."""
     try:
         found = float(header)
     except ValueError:

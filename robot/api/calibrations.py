@@ -14,18 +14,18 @@ from robot.text.messages import Note
 from solver.files import JsonMapping, JsonObject
 
 FORMAT = 3
-"""Format 1 holds what differs from the profile: the robot was driven by the rest of it, so all of
-it counts as confirmed. Format 2 confirms the values that it has. Format 3 says of each value where
-it comes from and whether it is confirmed."""
+"""Version of the file format. Format 1 holds only the differences from the profile; the robot also
+ran with the profile's other values, so all of them count as confirmed. Format 2 confirms the values
+that it has. Format 3 has each value's source, and whether it is confirmed."""
 
 MOST_CALIBRATED = 500
-"""Values of one robot."""
+"""Most values of one robot."""
 
 
 Means = Literal["auto", "person", "import", "drift", "learned", "earlier"]
-"""Ways in which a value was found: measured by ``calibrate auto``, kept by a person at the robot,
-taken from a file, corrected by the robot itself, learned from solved cubes, or kept by a release
-that did not note it."""
+"""The means by which a value was found: measured by ``calibrate auto``, kept by a person at the
+robot, taken from a file, corrected by the robot itself, learned from solved cubes, or kept by a
+release that did not record it."""
 
 Maker = Literal["auto", "person", "import", "drift", "learned", "restore", "earlier"]
 """Makers of a version."""
@@ -34,8 +34,8 @@ Maker = Literal["auto", "person", "import", "drift", "learned", "restore", "earl
 class Source(BaseModel):
     """The origin of a calibrated value.
 
-    ``confirmed``: somebody has seen this robot with it. ``uncertain``: by how much it may be off,
-    in its own unit, or why it is as it is. ``robot``: the other robot that it was imported from.
+    ``confirmed``: somebody has seen this robot with it. ``uncertain``: its uncertainty in its own
+    unit, or the reason for the value. ``robot``: the other robot that it was imported from.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,9 +50,9 @@ class Source(BaseModel):
 class Calibration(BaseModel):
     """The values of one robot. ``values``: dotted key of the profile -> number or numbers.
 
-    ``sources``: where a value comes from; without one it is not confirmed. ``size``: layers of the
-    cube that they are for; None where nobody has asked a robot yet. ``version``: which one of those
-    kept (0: none), made ``at`` a time by ``by``.
+    ``sources``: the source of each value; a value without one is not confirmed. ``size``: layers of
+    the cube that the values are for; None if unknown. ``version``: number of the version kept (0:
+    none), made ``at`` a time by ``by``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -78,8 +78,8 @@ class Calibration(BaseModel):
     def changed(
         self, values: JsonMapping, sources: Mapping[str, Source] | None = None
     ) -> Calibration:
-        """Return a copy with some values set, which come from ``sources``; None removes one, back
-        to the profile's."""
+        """Return a copy with some values set, which come from ``sources``. A value of None restores
+        the profile's."""
         known = {key: one for key, one in self.sources.items() if key not in values}
         known |= sources or {}
         merged = self.values | dict(values)
@@ -89,9 +89,12 @@ class Calibration(BaseModel):
 
 
 class VersionSummary(BaseModel):
-    """One version in a list. ``changed``: how many values are not as in the version before;
-    ``differing``: not as in the one in force; both None where it cannot be read (``why``).
-    ``restored``: the version that it is a copy of."""
+    """One version in a list.
+
+    ``changed``: number of values that differ from the version before; ``differing``: from the one
+    in force. Both are None if it cannot be read (``why``: the reason). ``restored``: the version
+    that it is a copy of.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -110,10 +113,10 @@ class CalibrationReport(ApiDocument):
     """Summary of the calibration in force.
 
     ``version`` in force (0: nothing is calibrated), made ``at`` a time by ``by``; the number of its
-    ``values``. ``uncertain``: by how much a value may be off, in its own unit, or why it is as it
-    is. ``unconfirmed``: positions and directions that nobody has confirmed on this robot.
-    ``missing``: steps of calibration that are still to be done. ``others``: where there is nothing
-    of this robot, other robots of which a calibration is kept, and since when.
+    ``values``. ``uncertain``: a value's uncertainty in its own unit, or the reason for the value.
+    ``unconfirmed``: positions and directions that nobody has confirmed on this robot. ``missing``:
+    steps of calibration still to do. ``others``: if this robot has no calibration, other robots
+    that have one, with its time.
     """
 
     version: int = 0
@@ -126,15 +129,18 @@ class CalibrationReport(ApiDocument):
     others: dict[str, datetime] = Field(default_factory=dict)
 
     def notes(self, robot: str) -> Iterator[Note]:
-        """Yield what people should know, in plain words."""
+        """Yield notes for people, in plain words."""
         if self.others:
             other, at = max(self.others.items(), key=lambda one: one[1])
             yield Note.of("calibrated-as-another", robot=robot, other=other, since=at.date())
 
 
 class MaintenanceRequest(ApiRequest):
-    """Calibrate; ``place``: where the person is who does, for others who have to wait, and ``at``
-    which terminal or address. ``take_over``: end the session of whoever calibrates."""
+    """Begin to calibrate.
+
+    ``place`` and ``at`` (a terminal or address): where the person is, shown to others who have to
+    wait. ``take_over``: end another person's session.
+    """
 
     place: Place = "terminal"
     at: str = Field(default="", max_length=64, pattern=r"^[!-~][ -~]*$|^$")
@@ -142,12 +148,12 @@ class MaintenanceRequest(ApiRequest):
 
 
 class CalibrationRequest(ApiRequest):
-    """Values by dotted key of the profile; null goes back to the profile's own.
+    """Values by dotted key of the profile; null restores the profile's own.
 
-    Whoever asks for it has seen them on this robot: it counts as confirmed. ``how``: a person set
-    them at the robot, or it has found and proven them by itself. ``uncertain``: by how much a value
-    may be off, in its unit, or why it is as it was. ``provisional``: they are only tried out, in
-    place of those tried out before, and forgotten when maintenance ends.
+    They count as confirmed: the client has seen them on this robot. ``how``: a person set them at
+    the robot, or the robot found and proved them by itself. ``uncertain``: a value's uncertainty in
+    its unit, or the reason for the value. ``provisional``: only try them out, replacing earlier
+    provisional values, until maintenance ends.
     """
 
     values: JsonObject = Field(max_length=MOST_CALIBRATED)
@@ -157,10 +163,10 @@ class CalibrationRequest(ApiRequest):
 
 
 class ImportRequest(ApiRequest):
-    """Replace all calibrated values with those of an exported calibration, of ``robot``.
+    """Replace all calibrated values with those of an exported calibration of ``robot``.
 
-    ``from_another``: the other robot whose values are taken over on purpose; without ``values``
-    those that the daemon has kept of it. What nobody has confirmed on this robot stays unconfirmed.
+    ``from_another``: the other robot whose values to use on purpose; without ``values``, those that
+    the daemon has kept for it. Values that nobody has confirmed on this robot stay unconfirmed.
     """
 
     robot: str | None = Field(default=None, max_length=64)
@@ -177,13 +183,13 @@ class ImportRequest(ApiRequest):
 
 
 class RestoreRequest(ApiRequest):
-    """Which version to go back to; the one before the present one, where none is given."""
+    """The version to restore (default: the one before the present one)."""
 
     version: int | None = Field(default=None, ge=0, lt=10**9)
 
 
 class ChangedValue(ApiDocument):
-    """A calibrated value that has changed; null: as in the profile."""
+    """A calibrated value that has changed. Null means the profile's value."""
 
     key: str
     before: JsonValue
@@ -191,15 +197,17 @@ class ChangedValue(ApiDocument):
 
 
 class Restored(Calibration):
-    """The calibration that is in force now, and what has changed by that: nothing is listed where
-    the one before could not be read."""
+    """The calibration now in force, and its changes: none are listed if the calibration before
+    could not be read."""
 
     changes: list[ChangedValue] = Field(default_factory=list)
 
 
 class VersionList(ApiDocument):
-    """All versions of a robot's calibration, the oldest first. ``others``: other robots of which
-    there is one, and since when."""
+    """All versions of a robot's calibration, the oldest first.
+
+    ``others``: other robots that have a calibration, with its time.
+    """
 
     robot: str
     versions: list[VersionSummary]

@@ -1,4 +1,4 @@
-"""A client of the control socket, for programs without an event loop; standard library only."""
+"""A client of the control socket for programs without an event loop; standard library only."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 LEAVING_S = 60.0
 LARGEST_ANSWER = 16 * 1024 * 1024
-"""Bytes; the largest is the picture of a large camera in base64, about 8 MB."""
+"""Most bytes of an answer. The largest, a large camera's picture in base64, has about 8 MB."""
 
 
 class Absence(StrEnum):
-    """Why a daemon cannot be talked to."""
+    """The reasons for which a daemon cannot be reached."""
 
     NOT_RUNNING = "not-running"
     NOT_PERMITTED = "not-permitted"
@@ -66,7 +66,7 @@ _ABSENCES: Mapping[int, Absence] = {
 
 
 class DaemonError(CubistError):
-    """The daemon cannot be talked to; ``why`` says what is in the way."""
+    """The daemon cannot be reached; ``why`` has the reason."""
 
     code = "no-daemon"
 
@@ -96,14 +96,14 @@ EXIT_CODES: Mapping[int, ExitCode] = {
     http.client.NOT_FOUND: ExitCode.USAGE,
     http.client.CONFLICT: ExitCode.NO,
 }
-"""Exit codes by the HTTP status of a refusal; of others the fault's ``code`` decides."""
+"""Exit codes by the HTTP status of a refusal. For others the fault's ``code`` decides."""
 
 
 class RequestError(CubistError, RuntimeError):
     """The daemon refused a request; ``status`` is HTTP's, ``error`` a stable name.
 
-    ``code`` names the robot's fault that was in the way, if there was one. ``note``: code and
-    parameters of the reason for other languages, as in the daemon's ``ErrorReply``.
+    ``code`` names the robot's fault that prevented it, if any. ``note``: code and parameters of the
+    reason for other languages, as in the daemon's ``ErrorReply``.
     """
 
     code = "request-refused"
@@ -131,7 +131,7 @@ class RequestError(CubistError, RuntimeError):
 
 
 class ControlClient:
-    """Calls the daemon. Every method raises :class:`DaemonError` or :class:`RequestError`."""
+    """A client of the daemon. Methods raise :class:`DaemonError` or :class:`RequestError`."""
 
     def __init__(self, path: Path | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self.path = path if path is not None else control_socket()
@@ -139,7 +139,7 @@ class ControlClient:
         self._session = ""
 
     def status(self) -> RobotStatusJson:
-        """Return what the robot is doing."""
+        """Return the robot's status."""
         return self.call(STATUS)
 
     def start(self, kind: str = "solve", **more: object) -> str:
@@ -151,7 +151,7 @@ class ControlClient:
         return self.call(STOP, {"emergency": emergency})["stopped"]
 
     def acknowledge(self) -> bool:
-        """Take the robot into use after an emergency stop; return whether there was one."""
+        """Acknowledge an emergency stop, to use the robot again; return whether there was one."""
         return self.call(ACKNOWLEDGE)["acknowledged"]
 
     def runs(self, count: int = 20) -> list[RunRecordJson]:
@@ -194,7 +194,7 @@ class ControlClient:
 
     @contextlib.contextmanager
     def events(self) -> Iterator[EventStream]:
-        """Yield the events from this moment on, until the daemon ends."""
+        """Yield the events from now until the daemon ends."""
         with self._send_request(EVENTS, EVENTS.path) as (connection, response):
             connection.sock.settimeout(None)
             yield EventStream(self.path, connection, response)
@@ -210,9 +210,9 @@ class ControlClient:
     ) -> Iterator[None]:
         """Hold the daemon in maintenance mode while the context lasts.
 
-        ``place`` and ``at``: where the person is who calibrates, for others who have to wait.
-        ``take_over``: end the session of whoever calibrates. ``ended`` gets the reason, a
-        ``NoteRecord``, on another thread, if another person takes this session over.
+        ``place`` and ``at``: the calibrating person's place, shown to others who have to wait.
+        ``take_over``: end another person's session. ``ended`` gets the reason, a ``NoteRecord``, on
+        another thread, if another person takes this session over.
         """
         since: str | None = None
         body = {"place": place, "at": at, "take_over": take_over}
@@ -232,9 +232,9 @@ class ControlClient:
     def _wait_for_the_end_of_maintenance(self, since: str | None) -> None:
         """Wait until the daemon has left the maintenance that began at ``since``.
 
-        Putting the robot together from what was calibrated takes a slow computer seconds. Another
-        person's maintenance, which began at another time, is not waited for. After an emergency
-        stop the state is a fault and does not distinguish them, so either is waited for.
+        A slow computer takes seconds to rebuild the robot with the calibrated values. Do not wait
+        for another person's maintenance, which began at another time. After an emergency stop the
+        state is a fault and does not distinguish them, so wait for either.
         """
         deadline = time.monotonic() + LEAVING_S
         with contextlib.suppress(DaemonError, RequestError):
@@ -249,7 +249,7 @@ class ControlClient:
     def _send_request(
         self, endpoint: Endpoint[object], target: str, body: JsonMapping | None = None
     ) -> Iterator[tuple[_UnixConnection, http.client.HTTPResponse]]:
-        """Yield a connection and the response, whose body is not read yet, to a request on it."""
+        """Send a request; yield its connection and the response, whose body is not read yet."""
         connection = _UnixConnection(self.path, self._timeout_s)
         try:
             try:
@@ -279,7 +279,7 @@ class ControlClient:
 
     @contextlib.contextmanager
     def _connection_errors(self) -> Iterator[None]:
-        """Raise :class:`DaemonError`, with the socket's name, for errors of a connection."""
+        """Turn errors of a connection into :class:`DaemonError` with the socket's name."""
         try:
             yield
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -328,10 +328,10 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class _CheckedObject(dict[str, Any]):
-    """An object of an answer; a missing key raises :class:`DaemonError`: cubistd sends all keys.
+    """An object of an answer. A missing key raises :class:`DaemonError`, as cubistd sends all keys.
 
     The models of the answers would check more, but importing them takes a small computer longer
-    than all else that a command does.
+    than everything else that a command does.
     """
 
     def __init__(self, path: Path, name: str, found: JsonMapping) -> None:
@@ -362,7 +362,7 @@ def _reading_on(
     response: http.client.HTTPResponse,
     ended: Callable[[JsonMapping], None],
 ) -> Iterator[None]:
-    """Pass the next line of a response on, from another thread, while the context lasts."""
+    """Pass the next line of a response to ``ended`` on another thread, while the context lasts."""
     connection.sock.settimeout(None)
 
     def read() -> None:
@@ -381,7 +381,7 @@ def _reading_on(
 
 
 def _end_of_maintenance(line: bytes) -> JsonMapping:
-    """Return the reason, a ``NoteRecord``; of a line that is broken, that it is."""
+    """Return the reason, a ``NoteRecord``; for a malformed line, the error."""
     try:
         return parse_object(line, "the end of maintenance")
     except CubistError as error:

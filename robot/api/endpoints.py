@@ -1,13 +1,13 @@
-"""Endpoints of the control socket, the JSON that their answers hold, and who may call them.
+"""Endpoints of the control socket, the JSON of their answers, and the programs that may call them.
 
 Clients read answers as typed dictionaries, because importing pydantic takes a small computer longer
-than everything else that a command does. ``RunRecordJson`` is what the model ``RunRecord`` becomes
-as JSON: the same keys, with times and names as text. ``tests/api/test_http_server.py`` compares
-each of them with its model. An answer that has no model is checked by its dictionary alone.
+than everything else that a command does. ``RunRecordJson`` is the model ``RunRecord`` as JSON: the
+same keys, with times and names as text. ``tests/api/test_http_server.py`` compares each dictionary
+with its model. An answer that has no model is checked by its dictionary alone.
 
-People and ``cubist`` talk to ``control.sock``, which has every endpoint. Each program that others
-reach (the page over the network, the display by its buttons) has a socket of its own. It offers
-only the endpoints that the program may call, so that taking over the program gains no others::
+People and ``cubist`` use ``control.sock``, which has every endpoint. Each program that others can
+reach (the page over the network, the display by its buttons) has a separate socket. It offers only
+the endpoints that the program may call, so that an attacker who takes it over gains no others::
 
     control.sock   group cubist           every endpoint
     page.sock      group cubist-page      watch; start, home, stop, acknowledge; log and check-ups
@@ -32,17 +32,17 @@ from urllib.parse import quote, urlencode
 from solver.files import JsonObject
 
 SESSION_HEADER = "Cubist-Session"
-"""Name of a maintenance, in the head of its answer. Requests that repeat it are those of the same
-session; without it, those of the same process are."""
+"""Header with the name of a maintenance session, sent with its answer. Requests that repeat it
+belong to the session; without it, requests of the same process do."""
 
 AGE_HEADER = "Cubist-Age"
-"""Name of a picture's age in seconds, in the head of its answer."""
+"""Header of a picture's answer with its age in seconds."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
-"""Levels of lines of the daemon's log, the least first."""
+"""Levels of lines in the daemon's log, the lowest first."""
 
 LIVE_EVENTS = frozenset({"cube", "look", "motion", "clock"})
-"""Kinds of events about the cube and the motion, not of the job."""
+"""Kinds of events about the cube and the motion, rather than the job."""
 
 Answer_co = TypeVar("Answer_co", covariant=True)
 Method = Literal["GET", "POST", "PUT"]
@@ -112,7 +112,7 @@ class PreparationJson(CodedStepJson):
 
 
 class JobStatusJson(CodedStepJson):
-    """The job under way."""
+    """The running job."""
 
     run: str
     kind: str
@@ -120,7 +120,7 @@ class JobStatusJson(CodedStepJson):
 
 
 class DriftReportJson(TypedDict):
-    """The movement of one position since it was calibrated."""
+    """The drift of one position since it was calibrated."""
 
     actuator: str
     position: str
@@ -203,9 +203,9 @@ class StatisticsJson(TypedDict):
 
 
 class PatternListJson(TypedDict):
-    """Names of the patterns that the robot's cube has, with their descriptions.
+    """The patterns that the robot's cube has: names and descriptions.
 
-    ``facelets``: of those that can be drawn.
+    ``facelets``: of the patterns that can be drawn.
     """
 
     patterns: dict[str, str]
@@ -268,7 +268,7 @@ class RunListJson(TypedDict):
 
 
 class LiveCubeJson(TypedDict):
-    """The cube before the motion under way."""
+    """The cube before the present motion."""
 
     size: int
     facelets: str
@@ -278,7 +278,7 @@ class LiveCubeJson(TypedDict):
 
 
 class LiveMotionJson(TypedDict):
-    """The motion under way."""
+    """The present motion."""
 
     purpose: str
     orientation: str
@@ -291,7 +291,7 @@ class LiveMotionJson(TypedDict):
 
 
 class LiveStateJson(TypedDict):
-    """The cube, the motion under way and its clock."""
+    """The cube, the present motion and its clock."""
 
     mechanism: JsonObject | None
     positions: dict[str, str | int] | None
@@ -543,7 +543,7 @@ MANAGING: Endpoints = frozenset({KEEP_PROFILE, RESTORE_PROFILE, RESTART})
 
 
 class Program(StrEnum):
-    """A program with a socket of its own."""
+    """A program with its own socket."""
 
     PAGE = "page"
     GUIDE = "guide"
@@ -553,7 +553,7 @@ class Program(StrEnum):
 
     @property
     def group(self) -> str:
-        """Group whose members may use its socket."""
+        """The group whose members may use its socket."""
         return f"cubist-{self}"
 
     def socket_beside(self, control: Path) -> Path:
@@ -584,4 +584,4 @@ _SECTIONS: Mapping[Program, frozenset[str] | None] = {
     Program.DISPLAY: frozenset({"colours"}),
     Program.MQTT: frozenset(),
 }
-"""Sections of the profile whose values a program may set; None: all."""
+"""Sections of the profile whose values each program may set; None: all."""

@@ -1,16 +1,16 @@
 """An HTTP/1.1 server for clients that may send anything.
 
-``cubistd`` at its sockets and ``cubist-web`` in the network serve alike. Whatever is wrong with a
-request has an answer, a JSON document or, for a browser, a readable page; it costs the journal one
-line a minute at most. A server that is flooded stays usable, because connections are few and every
-peer gets its share of them::
+``cubistd`` at its sockets and ``cubist-web`` in the network both use it. Every bad request gets an
+answer: a JSON document or, for a browser, a readable page. The journal gets at most one line a
+minute of each kind. A flooded server stays usable, because it limits connections and every peer
+gets its share of them::
 
     200 connections, all from host A, 3 of them kept  +  host B connects
-    -> the oldest of A's others is closed, idle ones first: B, and A's 3, go on
+    -> the server closes the oldest of A's others, idle ones first: B, and A's 3, go on
 
-A peer is a host, or at a Unix socket a process. Kept (:func:`keep_connection`) are those of people
-who are known, and answers that last: at most three quarters of all, so that another request always
-finds room.
+A peer is a host or, at a Unix socket, a process. The server keeps (:func:`keep_connection`)
+connections of known people and long-lasting answers: at most three quarters of all connections, so
+that there is always room for another request.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from solver.files import JsonMapping
 
 BACKLOG = 128
 HEAD_LIMIT_S = 15.0
-"""Seconds for a request to arrive, up to its empty line, and for a connection to be idle."""
+"""Longest time for a request to arrive, up to its empty line, and for a connection to be idle."""
 
 BODY_LIMIT_S = 10.0
 LINGER_S = 0.5
-"""Seconds to go on reading a refused request, so that its sender sees the answer."""
+"""Time to continue reading a refused request, so that its sender sees the answer."""
 
 MOST_CONNECTIONS = 200
 FEWEST_CONNECTIONS = 4
 RETRY_S = 0.05
-"""Pause after the system had no room for a connection, once one of ours was closed."""
+"""Pause after a failure to accept a connection."""
 
 LINE_PERIOD_S = 60.0
 
 BODY_ERRORS = (web.RequestPayloadError, HttpProcessingError, ClientPayloadError)
-"""aiohttp's errors for a request body that breaks off or contradicts its header."""
+"""aiohttp's errors for a request body that is truncated or contradicts its header."""
 
 _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PEER = struct.Struct("3i")
@@ -69,7 +69,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True)
 class ErrorAnswer:
-    """An error as its receiver gets it: HTTP's status, a stable name, and a text for people."""
+    """An error as the client gets it: HTTP's status, a stable name, and a text for people."""
 
     status: int
     error: str
@@ -83,11 +83,12 @@ Explain = Callable[[Exception], ErrorAnswer | None]
 
 @dataclass(frozen=True)
 class HttpServer:
-    """An application, and how to serve it: ``explain`` knows the errors of ``app``'s handlers.
+    """An application and the settings to serve it.
 
-    ``log`` gets the lines; ``headers`` are added to answers that ``app`` does not see; ``is_api``
-    returns whether a path is answered in JSON even to a browser; ``servers`` is how many of them
-    the process runs; ``cancels_handlers`` cancels a handler when its client disconnects.
+    ``explain`` maps the errors of ``app``'s handlers to answers; ``log`` gets the journal's lines;
+    ``headers`` are added to answers that bypass ``app``; ``is_api`` returns whether a path is
+    answered in JSON even to a browser; ``servers``: number of servers in this process;
+    ``cancels_handlers``: cancel a handler when its client disconnects.
     """
 
     app: web.Application
@@ -102,7 +103,7 @@ class HttpServer:
 
     @contextlib.asynccontextmanager
     async def serving(self, listener: socket.socket) -> AsyncIterator[None]:
-        """Serve at ``listener``, which is bound already, and close it when the context ends."""
+        """Serve at ``listener``, which is already bound, and close it when the context ends."""
         with contextlib.closing(listener):
             connections = _Connections(self)
             async with self._running(connections.journal) as server:
@@ -115,11 +116,11 @@ class HttpServer:
                 finally:
                     accepting.cancel()
                     await asyncio.gather(accepting, return_exceptions=True)
-                    listener.close()  # nobody else connects while the last answers are sent
+                    listener.close()  # accept no connection while the last answers are sent
 
     @contextlib.asynccontextmanager
     async def _running(self, journal: SparingLog) -> AsyncIterator[Any]:
-        """Run aiohttp's server, which gets its connections from us."""
+        """Run aiohttp's server, to which we pass the connections."""
         runner = web.AppRunner(
             self.app,
             shutdown_timeout=1.0,
@@ -136,7 +137,7 @@ class HttpServer:
 
 
 def keep_connection(request: web.BaseRequest) -> bool:
-    """Never close this request's connection to make room for another one.
+    """Protect this request's connection from being closed to make room for another.
 
     Returns False, and changes nothing, if three quarters of all connections are kept already.
     """
@@ -144,7 +145,7 @@ def keep_connection(request: web.BaseRequest) -> bool:
 
 
 async def read_body(request: web.Request) -> bytes:
-    """Return the whole body; raises ``InvalidRequest`` for one that is late or cut up wrongly."""
+    """Return the whole body; raises ``InvalidRequest`` if it is late or malformed."""
     try:
         return await asyncio.wait_for(request.read(), BODY_LIMIT_S)
     except TimeoutError as error:
@@ -154,14 +155,14 @@ async def read_body(request: web.Request) -> bytes:
 
 
 def _quote(text: str) -> str:
-    """Return the first line of what aiohttp or a stranger said, short enough for a log."""
+    """Return the first line of a text from aiohttp or a client, short enough for a log."""
     return shortened(one_line(text.strip().partition("\n")[0]), 120)
 
 
 class SparingLog:
-    """At most one line a minute of each kind, with the number of those left out.
+    """A log of at most one line a minute of each kind, with the number of lines left out.
 
-    Strangers decide how often such a line is due, and the journal is on an SD card.
+    Strangers can cause any number of such lines, and the journal is on an SD card.
     """
 
     def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
@@ -207,10 +208,10 @@ class _Connections:
         self._open.pop(connection, None)
 
     def make_room(self) -> None:
-        """Close a connection that is not kept, of the peer that has most of these.
+        """Close a connection of the peer that has most of those not kept.
 
-        It is the oldest idle one, or the oldest: a request may be sent so slowly that it lasts. The
-        newest has had no time to send any. If all are kept, close the newest.
+        Close its oldest idle one, else its oldest, which may be sending its request slowly. Spare
+        its newest, which has had no time to send a request. If all are kept, close the newest.
         """
         shares = Counter(peer for one, peer in self._open.items() if not one.is_kept)
         if shares:
@@ -229,7 +230,7 @@ class _Connections:
 
 
 class _Connection(RequestHandler):
-    """A client's connection; input that is not HTTP is answered too."""
+    """A client's connection, which also answers input that is not HTTP."""
 
     __slots__ = ("_connections", "is_kept")
 
@@ -251,27 +252,27 @@ class _Connection(RequestHandler):
         self.is_kept = False
 
     def keep(self) -> bool:
-        """Keep it open, if there is room to; return whether it is kept."""
+        """Keep the connection open, if there is room. Return whether it is kept."""
         self.is_kept = self.is_kept or self._connections.has_room_to_keep()
         return self.is_kept
 
     @property
     def is_working(self) -> bool:
-        """Return whether one of its requests is being answered."""
+        """Return whether the server is answering one of its requests."""
         return self._current_request is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take part in the limit of connections."""
+        """Add the connection to those that are limited."""
         super().connection_made(transport)
         self._connections.add(self, _peer_of(transport))
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Leave room for another one."""
+        """Remove the connection from those that are limited."""
         self._connections.remove(self)
         super().connection_lost(exc)
 
     def abort(self) -> None:
-        """Close it at once; data not yet sent is lost."""
+        """Close the connection at once; data not yet sent is lost."""
         if isinstance(self.transport, asyncio.WriteTransport):
             self.transport.abort()
 
@@ -299,7 +300,7 @@ class _Connection(RequestHandler):
         return answer
 
     def log_exception(self, *args: object, **kwargs: object) -> None:
-        """Log an error; for a malformed body, the sender's fault, without a traceback."""
+        """Log an error; without a traceback for a malformed body, which is the sender's fault."""
         error = kwargs.get("exc_info")
         if isinstance(error, BODY_ERRORS):
             text = f"a request's body cannot be read: {_quote(str(error))}"
@@ -315,10 +316,10 @@ async def _accept(
     make: Callable[[], _Connection],
     connections: _Connections,
 ) -> None:
-    """Accept connections; if the system has no room for one, close an idle one of ours.
+    """Accept connections; if the system has no room for one, close one of ours.
 
-    Whatever goes wrong with one connection, the next is accepted. asyncio's own loop would log a
-    traceback for each that waits, and once more every second.
+    An error with one connection does not affect the next. asyncio's own loop would log a traceback
+    for each that waits, and again every second.
     """
     loop, journal = asyncio.get_running_loop(), connections.journal
     while True:
@@ -340,7 +341,7 @@ async def _accept(
 
 
 def _log_lost(error: Exception, journal: SparingLog) -> None:
-    """Log why a connection was lost at once; anything but the system's errors is a defect."""
+    """Log the loss of a new connection. Any error that is not the system's is a defect."""
     if isinstance(error, OSError):
         journal.write("lost", f"a connection ended at once: {error}")
     else:
@@ -348,10 +349,10 @@ def _log_lost(error: Exception, journal: SparingLog) -> None:
 
 
 def _affordable(server: HttpServer) -> int:
-    """Return the most connections a server may have open.
+    """Return the largest number of connections a server may have open.
 
     All servers of the process together get half of its descriptors. The other half stays for
-    everything else it does, and so does a descriptor for a stop at each of its sockets.
+    everything else, such as a descriptor for a stop at each of its sockets.
     """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
@@ -361,7 +362,7 @@ def _affordable(server: HttpServer) -> int:
 
 
 def _peer_of(transport: asyncio.BaseTransport) -> str:
-    """Return the host a connection comes from, or its process for a Unix socket."""
+    """Return the host that a connection comes from, or the process for a Unix socket."""
     name = transport.get_extra_info("peername")
     if isinstance(name, tuple):
         return str(name[0])
@@ -369,7 +370,7 @@ def _peer_of(transport: asyncio.BaseTransport) -> str:
 
 
 def process_of(transport: asyncio.BaseTransport | None) -> int:
-    """Return the process at the other end of a Unix socket, by the kernel; 0 if unknown."""
+    """Return the process at the other end of a Unix socket, from the kernel; 0 if unknown."""
     end = transport.get_extra_info("socket") if transport is not None else None
     if end is None:
         return 0
@@ -381,7 +382,7 @@ def process_of(transport: asyncio.BaseTransport | None) -> int:
 
 
 def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog) -> Handler:
-    """Wrap ``handler``, which gets every request, so that each of its errors is answered."""
+    """Wrap ``handler``, which gets every request, to answer each of its errors."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -405,9 +406,9 @@ def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog)
 
 
 def _explain_error(error: Exception) -> ErrorAnswer | None:
-    """Return the answer to what aiohttp itself refuses; None for any other error."""
+    """Return the answer to an error of aiohttp itself; None for any other error."""
     if isinstance(error, web.HTTPException):
-        # Named by aiohttp's class: Python's phrases for a status differ between versions.
+        # Use the name of aiohttp's class: Python's phrases for a status differ between versions.
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__.removeprefix("HTTP"))
         return ErrorAnswer(error.status, name.lower(), error.reason)
     if isinstance(error, UnicodeEncodeError):

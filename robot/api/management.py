@@ -1,4 +1,4 @@
-"""Documents by which an owner looks after the robot: its log, check-up, profile and restart."""
+"""Documents for the robot's owner: its log, check-up, profile and restart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robot.settings import BadProfile, Complaint
 
 
 class LogLine(ApiDocument):
-    """A line of the daemon's log; numbers ascend, also over restarts of the daemon."""
+    """A line of the daemon's log. Numbers ascend, even across restarts of the daemon."""
 
     number: int
     time: datetime
@@ -31,10 +31,10 @@ class LogLines(ApiDocument):
 
 
 class CheckUpFinding(ApiDocument):
-    """A finding of the check-up: ``remedy`` says what to do unless all is well.
+    """A finding of the check-up. ``remedy``: what to do, empty if all is well.
 
-    ``fault``: the code of the fault of which ``text`` is the cause, with its ``detail``. ``notes``:
-    the codes of text and remedy, if they have one.
+    ``fault``: code of the fault whose cause is ``text``, with its ``detail``. ``notes``: codes of
+    text and remedy, if they have any.
     """
 
     about: str
@@ -68,7 +68,7 @@ class ProfileText(ApiRequest):
 
 
 class ProfileVerdict(ApiDocument):
-    """The result of checking a profile: ``title`` if it is good, else what is wrong with it."""
+    """The result of checking a profile: its ``title`` if it is good, else ``complaints``."""
 
     ok: bool
     title: str = ""
@@ -85,8 +85,8 @@ class ProfileVerdict(ApiDocument):
 class ProfileInForce(ApiDocument):
     """A version of the profile.
 
-    ``version``: 0 is the file that the service's settings name. ``running``: the version with which
-    the daemon has started, None if none runs. ``at``: when it was kept.
+    ``version``: 0 is the file that the service's settings name. ``running``: the version the daemon
+    started with, None if none runs. ``at``: when it was kept.
     """
 
     version: int
@@ -114,7 +114,7 @@ class ProfileInForce(ApiDocument):
 
 
 class ProfileVersionSummary(ApiDocument):
-    """One version of the profile; ``is_original``: it puts the original file in force again."""
+    """One version of the profile; ``is_original``: it restores the original file."""
 
     version: int
     at: datetime | None
@@ -147,13 +147,13 @@ class ProfileVersionList(ApiDocument):
 
 
 class RestoreProfileRequest(ApiRequest):
-    """A request to put a version in force again."""
+    """A request to restore a version."""
 
     version: WholeNumber = Field(ge=0)
 
 
 class KeptProfile(ApiDocument):
-    """The answer to a profile that was kept: it takes force when the daemon restarts."""
+    """The answer to keeping a profile, which takes effect when the daemon restarts."""
 
     version: int
     at: datetime

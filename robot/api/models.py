@@ -26,7 +26,7 @@ WORKING = frozenset(
         RobotState.CHECKING,
     }
 )
-"""States in which a job is under way."""
+"""States in which a job is running."""
 
 RESTING = frozenset({RobotState.IDLE, RobotState.FAULT})
 """States in which the robot is at rest, with no job and no maintenance."""
@@ -67,7 +67,7 @@ class CodedStep(ApiDocument):
 
 
 class JobStatus(CodedStep):
-    """The job under way."""
+    """The running job."""
 
     run: str
     kind: JobKind
@@ -79,7 +79,7 @@ class Preparation(CodedStep):
 
 
 class DriftReport(ApiDocument):
-    """The movement of a position since a day, found from the faces seen in ``solves`` jobs.
+    """The drift of a position since a day, as the faces showed it in ``solves`` jobs.
 
     The robot has corrected ``corrected_degrees`` of it by itself.
     """
@@ -107,8 +107,11 @@ class DriverReport(ApiDocument):
 
 
 class Calibrator(ApiDocument):
-    """The person who calibrates: ``at`` which terminal or address, with which program of the robot
-    (0: of another container), since when; ``who`` says so, and how to end it."""
+    """The person who calibrates.
+
+    ``at``: terminal or address; ``process``: the program on the robot (0: in another container);
+    ``who``: a text with all this, and how to end the session.
+    """
 
     place: Place
     at: str
@@ -120,11 +123,11 @@ class Calibrator(ApiDocument):
 class RobotStatus(ApiDocument):
     """The status of the robot and its daemon; ``records`` is the folder of its run records.
 
-    ``released``: actuators that are off because the robot is idle. ``notes``: of the ``warnings``,
-    for other languages. ``inspection_left_s``: seconds until it starts, while somebody inspects the
-    cube. ``starting``: a start was accepted whose ``job`` does not run yet, for example because the
-    boards are being set up. ``calibrating``: somebody has the robot for that, also where an
-    emergency stop has made the state a fault.
+    ``released``: actuators that are off because the robot is idle. ``notes``: codes of the
+    ``warnings``, for other languages. ``inspection_left_s``: seconds until the solve starts, while
+    somebody inspects the cube. ``starting``: a start was accepted, but its ``job`` does not run
+    yet, for example because the boards are being set up. ``calibrating``: somebody is calibrating,
+    even if an emergency stop has made the state a fault.
     """
 
     state: RobotState
@@ -153,9 +156,9 @@ class RobotStatus(ApiDocument):
 
 
 class PatternList(ApiDocument):
-    """Names of the patterns that the robot's cube has, with their descriptions.
+    """The patterns that the robot's cube has: names and descriptions.
 
-    ``facelets``: of those that can be drawn.
+    ``facelets``: of the patterns that can be drawn.
     """
 
     patterns: dict[str, str]
@@ -165,11 +168,11 @@ class PatternList(ApiDocument):
 class StartRequest(ApiRequest):
     """A request to start a job.
 
-    ``moves`` are for ``scramble``; without them they are random. ``facelets`` are for ``solve``
-    when the state of the cube is known, in any notation: it is not looked at first. ``to`` is what
-    ``solve`` makes of the cube instead: a pattern's name, a state or moves from the solved cube.
-    ``centres``: those of a 3x3x3 end upright, for cubes with a picture. They are upright now but
-    for what ``centres_turned`` turns, moves as "U2 R".
+    ``moves`` are for ``scramble`` (default: random moves). ``facelets`` are for ``solve`` if the
+    state of the cube is known, in any notation; the cube is then not scanned. ``to`` is another
+    goal for ``solve``: a pattern's name, a state or moves from the solved cube. ``centres``: those
+    of a 3x3x3 end upright, for cubes with a picture. They are upright now except for the turns in
+    ``centres_turned``, moves such as "U2 R".
     """
 
     kind: JobKind = "solve"
@@ -195,13 +198,13 @@ class StartRequest(ApiRequest):
 
 
 class StopRequest(ApiRequest):
-    """Finish the motion under way, or with ``emergency`` halt at once. Outputs hold either way."""
+    """Finish the present motion, or with ``emergency`` halt at once. Outputs hold either way."""
 
     emergency: bool = False
 
 
 class ShutdownRequest(ApiRequest):
-    """Nothing to say yet."""
+    """A request without parameters."""
 
 
 Corner = tuple[float, float]
@@ -215,9 +218,9 @@ EventKind = Literal[
 class LiveCube(ApiDocument):
     """The cube before the motion that is sent with it, in its own drawing.
 
-    ``facelets``: 6 N^2 letters of URFDLB, faces in that order, or ``?``. ``seen``: the colour
-    measured on each sticker as #rrggbb; null where it was not seen, empty once the cube is read.
-    ``palette``: the colour of each letter as measured. ``orientation``: the cube's faces at the
+    ``facelets``: 6 N^2 letters of URFDLB, faces in that order, or ``?``. ``seen``: the measured
+    colour of each sticker as #rrggbb; null if it was not seen, empty once the cube is read.
+    ``palette``: the measured colour of each letter. ``orientation``: the cube's faces at the
     robot's sites U and F.
     """
 
@@ -231,7 +234,7 @@ class LiveCube(ApiDocument):
 class LiveActuator(ApiDocument):
     """The part of an actuator in a motion.
 
-    It goes ``to`` a position, or by ``quarter_turns``, signed, as its part's angles count.
+    It goes ``to`` a position, or by signed ``quarter_turns`` in the sense of its part's angles.
     """
 
     actuator: str
@@ -242,12 +245,11 @@ class LiveActuator(ApiDocument):
 
 
 class LiveMotion(ApiDocument):
-    """The motion under way, from ``orientation``: its operations with start times, in us.
+    """The present motion, from ``orientation``: its operations with start times, in us.
 
-    ``purpose``: to show the camera a face, or to turn layers; ``moves`` are those turns, and
-    ``move_ends_us`` says when each of them is done.
-    ``actuators``: the same as what each actuator does. ``greedy_us``: what the moves would take,
-    each done the fastest way by itself; null where that is not known.
+    ``purpose``: to show the camera a face, or to turn layers; ``moves`` are these turns, and
+    ``move_ends_us`` the times at which they end. ``actuators``: the same motion by actuator.
+    ``greedy_us``: duration if each move by itself were done the fastest way; null if unknown.
     """
 
     purpose: Literal["look", "turn"]
@@ -261,8 +263,11 @@ class LiveMotion(ApiDocument):
 
 
 class LiveScan(ApiDocument):
-    """A face that a job has looked at; ``corners`` are those of the face as it is drawn, from its
-    top left clockwise, in a picture of width and height 1. ``picture`` is the picture's number."""
+    """A face that a job has looked at.
+
+    ``corners``: of the face as drawn, clockwise from its top left, in a picture of width and height
+    1. ``picture``: the picture's number.
+    """
 
     face: str
     site: str
@@ -272,10 +277,10 @@ class LiveScan(ApiDocument):
 
 
 class LiveState(ApiDocument):
-    """All of it as it is now; null is what there is not. ``at_us``: the motion's own clock.
+    """The present cube, motion and last look; null if there is none.
 
-    ``positions``: where the actuators were before the motion, a position's name or quarter turns;
-    null where that is not known. ``mechanism``: that section of the robot's profile.
+    ``at_us``: the motion's own clock. ``positions``: the actuators' positions before the motion, as
+    names or quarter turns; null if unknown. ``mechanism``: that section of the robot's profile.
     """
 
     mechanism: JsonObject | None = None
@@ -287,23 +292,21 @@ class LiveState(ApiDocument):
 
 
 LIVE_FIELDS = frozenset(LiveState.model_fields) - {"mechanism"}
-"""Fields of live events: all that change."""
+"""Fields of live events: those that change."""
 
 
 class Event(ApiDocument):
     """One line of the event stream.
 
-    ``text`` is English; that of a step has ``step_code`` and ``step_parameters`` for other
-    languages.
+    ``text`` is English; for other languages a step has ``step_code`` and ``step_parameters``.
 
-    ``state``: another state, with its first step; ``step``: the next step in the same state;
-    ``progress``: while turning, how far it is (0..1), each tenth; ``finished``: with the outcome;
-    ``record``: the record of the run that is over has its time-lapse now.
+    ``state``: a new state, with its first step; ``step``: the next step in the same state;
+    ``progress``: fraction (0..1) of a turning motion, at each tenth; ``finished``: with the
+    outcome; ``record``: the record of the finished run now has its time-lapse.
 
-    For those who watch the robot itself (``LIVE_EVENTS``): ``cube``: another cube, or more is known
-    of it; ``look``: a face was looked at; ``motion``: a motion begins or gets another end;
-    both ``cube`` and ``motion`` come with the actuators' ``positions`` where these are known;
-    ``clock``: how far it is, in its own time.
+    For viewers of the robot itself (``LIVE_EVENTS``): ``cube``: another cube, or more is known of
+    it; ``look``: a face was looked at; ``motion``: a motion begins or its end changes; ``clock``:
+    the motion's own time. ``cube`` and ``motion`` come with the actuators' ``positions`` if known.
     """
 
     event: EventKind
@@ -322,16 +325,16 @@ class Event(ApiDocument):
     at_us: int | None = None
 
     def line(self) -> str:
-        """The event as JSON; what only live events or steps have is left out of others."""
+        """Return the event as JSON, without absent fields of live events and steps."""
         optional = LIVE_FIELDS | {"step_code", "step_parameters"}
         absent = {name for name in optional if getattr(self, name) is None}
         return self.model_dump_json(exclude=absent)
 
 
 class ErrorReply(ApiDocument):
-    """Why a request was not carried out; ``error`` is stable, ``reason`` is for people.
+    """The reason why a request failed; ``error`` is stable, ``reason`` is for people.
 
-    ``fault`` is the stable name of the robot's fault, where one was in the way. ``reason_code``
+    ``fault``: stable name of the robot's fault that prevented it, if any. ``reason_code``
     (:data:`robot.text.messages.NOTES`) and ``reason_parameters`` are for other languages.
     """
 

@@ -1,6 +1,6 @@
 """Directories of a daemon: its sockets and its records, for the daemon and its clients.
 
-A simulated robot that stays (``cubist simulate``) says in a file of its user's where it is; clients
+A lasting simulated robot (``cubist simulate``) announces its place in a file of its user's. Clients
 find it there when no daemon of a real robot answers.
 """
 
@@ -23,7 +23,7 @@ SYSTEM_RUNTIME = Path("/run/cubist")
 SYSTEM_STATE = Path("/var/lib/cubist")
 
 LARGEST_ANNOUNCEMENT = 64 * 1024
-"""Bytes of a file that says where something is."""
+"""Most bytes of a file that announces a simulated robot."""
 
 
 def runtime_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -44,7 +44,7 @@ def _user_runtime(environ: Mapping[str, str]) -> Path:
 def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the service's directory if there is one, else the user's own.
 
-    Raises InvalidRequest where there is none of either.
+    Raises InvalidRequest if there is neither.
     """
     for name in ("CUBIST_STATE_DIR", "STATE_DIRECTORY"):
         if environ.get(name):
@@ -57,7 +57,7 @@ def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
 def control_socket(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the control socket: a real robot's if its daemon answers, else a simulated one's.
 
-    A directory that ``environ`` names is taken without asking.
+    A directory that ``environ`` names is used without checking for a daemon.
     """
     simulated = simulated_robot(environ)
     if simulated is not None:
@@ -66,7 +66,7 @@ def control_socket(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def simulated_robot(environ: Mapping[str, str] = os.environ) -> Simulation | None:
-    """Return the simulated robot that clients find; None where a real one's daemon comes before."""
+    """Return the simulated robot that clients find; None if a real robot takes precedence."""
     usual = runtime_directory(environ) / SOCKET_NAME
     if environ.get("CUBIST_RUNTIME_DIR") or _answers(usual):
         return None
@@ -74,11 +74,11 @@ def simulated_robot(environ: Mapping[str, str] = os.environ) -> Simulation | Non
 
 
 SIMULATION_RUNS = "simulation-runs"
-"""Code of a :class:`CubistError` if a simulation runs already."""
+"""Code of the :class:`CubistError` if a simulation is already running."""
 
 SOCKET_NAME = "control.sock"
 HAND_NAME = "hand.sock"
-"""Name of the socket of a simulated robot that stands for the hands of a person."""
+"""Name of a simulated robot's socket for the actions of a person's hands."""
 
 UNIT = "cubistd.service"
 UNIT_FOLDERS = tuple(
@@ -87,7 +87,7 @@ UNIT_FOLDERS = tuple(
 
 
 def how_to_start_the_daemon(unit_folders: Sequence[Path] = UNIT_FOLDERS) -> str:
-    """Return what to do where no daemon runs: start its service, or simulate where it has none."""
+    """Return the advice if no daemon runs: start its service, or simulate if there is none."""
     if any((folder / UNIT).exists() for folder in unit_folders):
         return "Start it with `sudo systemctl start cubistd`."
     return (
@@ -99,8 +99,8 @@ def how_to_start_the_daemon(unit_folders: Sequence[Path] = UNIT_FOLDERS) -> str:
 
 @dataclass(frozen=True)
 class Simulation:
-    """A simulated robot that stays: its process, its profile's name, its folder, and how many
-    seconds its clock makes in one of this computer's."""
+    """A lasting simulated robot: its process, its profile's name, its folder, and the ``speed`` of
+    its clock relative to this computer's."""
 
     process: int
     robot: str
@@ -109,7 +109,7 @@ class Simulation:
 
     @property
     def about(self) -> str:
-        """Its name and pace, for people: ``simulated cubotino, 2 times as fast as a real one``."""
+        """Name and speed for people: ``simulated cubotino, 2 times as fast as a real one``."""
         pace = "" if self.speed == 1 else f", {self.speed:g} times as fast as a real one"
         return f"simulated {self.robot}{pace}"
 
@@ -120,7 +120,7 @@ class Simulation:
 
     @property
     def hand_socket(self) -> Path:
-        """Return the socket at which it takes a person's actions with cube and robot."""
+        """Return the socket that accepts a person's actions with cube and robot."""
         return self.folder / HAND_NAME
 
 
@@ -139,10 +139,10 @@ def running_simulation(environ: Mapping[str, str] = os.environ) -> Simulation | 
 
 @contextlib.contextmanager
 def announced(simulation: Simulation, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
-    """Let clients find a simulated robot for as long as the context lasts.
+    """Let clients find a simulated robot while the context lasts.
 
-    Raises :class:`CubistError` when another one of this user's is there, and
-    :class:`solver.files.BadFile` where its file is none.
+    Raises :class:`CubistError` if this user has another one running, and
+    :class:`solver.files.BadFile` if its file cannot be used.
     """
     path = _simulation_file(environ)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -171,7 +171,7 @@ def _simulation_file(environ: Mapping[str, str]) -> Path:
 
 
 def _lock(file: IO[Any]) -> bool:
-    """Take the lock of the file, which ends with its process; false while another one has it."""
+    """Take the file's lock, which ends with the process. Return False while another has it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -180,7 +180,7 @@ def _lock(file: IO[Any]) -> bool:
 
 
 def _answers(path: Path) -> bool:
-    """Return whether a server listens, even if access is denied."""
+    """Return whether a server listens at a socket, even if access is denied."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
             connection.connect(str(path))

@@ -1,1 +1,1 @@
-"""Calibration: what a robot's own measurements are, how they are made, where they are kept."""
+"""Calibration: the values measured on one robot, the steps that measure them, and their files."""

@@ -1,7 +1,7 @@
-"""CUBOTino's own settings file, as a calibration: pulses and times of its two servos.
+"""Import of CUBOTino's own settings file as a calibration: pulses and times of its two servos.
 
-Its positions run from -1 to +1 between a servo's shortest and longest pulse, in milliseconds; its
-timers are the seconds its program sleeps.
+In that file, positions run from -1 to +1 between a servo's shortest and longest pulse (in
+milliseconds). Times are the seconds that CUBOTino's program sleeps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from solver.files import JsonObject, parse_json, read_text
 MAX_BYTES = 64 * 1024
 
 SAME_PART = 0.005
-"""Parts of the way between which nobody sees a difference."""
+"""Largest difference of two lid positions, as fractions of its travel, that nobody would see."""
 POSITIONS: Mapping[str, Mapping[str, str]] = {
     "lid": {"open": "t_servo_open", "close": "t_servo_close", "flip": "t_servo_flip"},
     "holder": {"ccw": "b_servo_CCW", "home": "b_home", "cw": "b_servo_CW"},
@@ -30,7 +30,7 @@ POSITIONS: Mapping[str, Mapping[str, str]] = {
 """Actuator -> position -> key of CUBOTino's file."""
 READ = "t_servo_read"
 PULSES = {"lid": "t", "holder": "b"}
-"""First letter of the keys of a servo's shortest and longest pulse."""
+"""First letter of the keys for a servo's shortest and longest pulse."""
 WITHOUT_COUNTERPART: Mapping[str, str] = {
     "t_servo_rel_delta": "the lid is closed to the position itself",
     "b_rel_CCW": "calibrate the holder's overshoot instead",
@@ -44,16 +44,16 @@ WITHOUT_COUNTERPART: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ImportedSettings:
-    """Values for a calibration; keys of the file without a counterpart, with the reason."""
+    """Values for a calibration, and the file's keys that have no counterpart, with the reason."""
 
     values: JsonObject
     unused: Mapping[str, str]
 
 
 def import_cubotino(path: Path, profile: RobotProfile) -> ImportedSettings:
-    """Read the servos of a CUBOTino's profile from a settings file.
+    """Read the servo values for a CUBOTino's profile from a settings file.
 
-    Raises :class:`BadCalibration` for a file that is none, and :class:`solver.files.BadFile`.
+    Raises :class:`BadCalibration` for any other kind of file, and :class:`solver.files.BadFile`.
     """
     found = parse_json(read_text(path, MAX_BYTES), str(path))
     if not isinstance(found, dict) or "t_servo_open" not in found:
@@ -78,8 +78,8 @@ def import_cubotino(path: Path, profile: RobotProfile) -> ImportedSettings:
 
 
 def _reading_place(file: _ServoFile, profile: RobotProfile) -> str:
-    """Return what a file's place for reading would be in a profile, which calibration does not
-    change; empty where the profile has this place.
+    """Return the profile setting that matches the file's lid position for reading the cube, as
+    calibration cannot change it. Empty if the profile already has this position.
     """
     read, opened, flipped = (file.number(key) for key in (READ, "t_servo_open", "t_servo_flip"))
     mechanism = profile.mechanism
@@ -94,14 +94,14 @@ def _reading_place(file: _ServoFile, profile: RobotProfile) -> str:
 
 
 class _ServoFile:
-    """The numbers of the file; remembers which of them were used."""
+    """The numbers in a settings file, and the keys used so far."""
 
     def __init__(self, path: Path, found: Mapping[str, object]) -> None:
         self._path, self._found = path, found
         self.used: set[str] = set()
 
     def number(self, key: str) -> float:
-        """The file has text where it means numbers, in some versions."""
+        """Return a number of the file. Some versions write numbers as text."""
         self.used.add(key)
         if key not in self._found:
             raise BadCalibration(f"{self._path}: {key} is missing")
@@ -112,12 +112,12 @@ class _ServoFile:
         raise BadCalibration(f"{self._path}: {key}: {given} is no number")
 
     def milliseconds(self, key: str) -> float:
-        """Seconds of the file; a travel takes a millisecond at the least."""
+        """Return a time in milliseconds (the file has seconds), at least 1."""
         return max(1.0, round(1000 * self.number(key), 3))
 
 
 def _pulses(file: _ServoFile, name: str) -> JsonObject:
-    """Positions. What limits a servo is in its profile: whoever has wider ones writes a profile."""
+    """Return a servo's positions. Its limits stay; a servo with wider ones needs a new profile."""
     shortest, longest = (
         1000 * file.number(f"{PULSES[name]}_{end}_pulse_width") for end in ("min", "max")
     )
@@ -145,7 +145,7 @@ def _lid_times(file: _ServoFile) -> JsonObject:
 
 
 def _holder_times(file: _ServoFile, profile: RobotProfile) -> JsonObject:
-    """Half turns take as many times a quarter turn's time as in the profile."""
+    """Return the holder's times, with the profile's ratio of half turns to quarter turns."""
     free, held = file.milliseconds("b_spin_time"), file.milliseconds("b_rotate_time")
     holder = profile.actuators_of(Servo)["holder"]
     quarter, half = (holder.transition_us(*way) for way in (("ccw", "home"), ("ccw", "cw")))

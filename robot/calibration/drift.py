@@ -1,18 +1,18 @@
-"""Drift of a robot's table or grippers since its calibration, by the pictures of its scans.
+"""Drift of a robot's table or grippers since its calibration, as its scans show it.
 
-A servo's horn slips, its gears wear, a holder works loose: then the faces of a scan are not where
-the first solves found them (:mod:`robot.calibration.sighting`). Each solve gives one angle for each
-position; a slow mean of them is kept on disk, and a correction of the pulses can be derived from
-it::
+If a servo's horn slips, its gears wear or a holder works loose, the faces of a scan are no longer
+where the first solves found them (:mod:`robot.calibration.sighting`). Each solve gives one angle
+for each position. A slow mean of these angles is kept on disk and yields corrections of the
+pulses::
 
     seen in a solve    +0.1  -0.2  +0.1 | +1.2  +0.9  +1.1  +1.0
                        square: 0.0      | moved: 0.4  0.6  0.8  0.9 -> corrected by 0.9 degrees
 
-A camera that was knocked moves all faces, too. Its pictures say how far they are turned and shifted
-as a whole (:class:`CameraDrift`): no position is corrected unless they say that the camera stands
-where it did.
+A camera that was knocked moves all faces, too. Its pictures show how far they are turned and
+shifted as a whole (:class:`CameraDrift`). Positions are corrected only if the pictures show that
+the camera has not moved.
 
-Whatever a person changes (positions, where the camera has the face) starts the estimate anew.
+The estimate starts anew when a person changes positions, or the face's place in the picture.
 """
 
 from __future__ import annotations
@@ -39,27 +39,29 @@ log = logging.getLogger(__name__)
 FILE_NAME = "drift.json"
 LARGEST_BYTES = 4 * 1024 * 1024
 FORMAT = 2
-"""Files of format 1 say nothing of turned pictures: the estimate begins anew."""
+"""Files of format 1 lack the turn of the picture: the estimate starts anew."""
 
 FIRST_SOLVES = 3
-"""They say where the faces are on a robot that is in order."""
+"""Number of solves that establish where the faces are while the robot is in order."""
 WEIGHT = 1 / 3
 """Weight of the latest solve in the slow mean."""
 ADJUST_FROM_DEGREES = 0.75
-"""Less than that is the dead band of a servo."""
+"""Smallest drift that is corrected; anything less is within a servo's dead band."""
 WARN_FROM_DEGREES = 2.0
 MOST_AT_ONCE_DEGREES = 3.0
 MOST_DEGREES = 15.0
-"""A tooth of a servo's horn: whatever moves farther is loose, and needs a person."""
+"""One tooth of a servo's horn. A part that has moved farther is loose: a person has to fix it."""
 CAMERA_MOVED = 0.1
-"""Half widths of the face, whose middle stays where whatever turns the cube has it."""
+"""Shift of the face's middle, in half widths, above which the camera has moved: turning the cube
+does not shift the middle."""
 
 
 class PositionDrift(BaseModel):
-    """A position of a servo, as the faces show it.
+    """The drift of one servo position, as the faces show it.
 
-    ``degrees`` it has moved since, corrections taken off; ``corrected`` is their sum. ``square`` is
-    where the faces were in the first ``solves``. ``turns_face``: as a turned camera would, too.
+    ``degrees``: drift ``since`` that day, without the corrections; ``corrected``: their sum.
+    ``square``: angle of the faces in the first of the ``solves``. ``turns_face``: drift turns the
+    face in the picture, as a turned camera would.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -76,16 +78,16 @@ class PositionDrift(BaseModel):
 
     @property
     def moved_degrees(self) -> float:
-        """Degrees moved in all."""
+        """The total drift in degrees, corrections included."""
         return self.degrees + self.corrected
 
     @property
     def is_known(self) -> bool:
-        """Return whether there were enough solves to tell."""
+        """Return whether there were enough solves for an estimate."""
         return self.solves > FIRST_SOLVES
 
     def seen_at(self, degrees: float) -> PositionDrift:
-        """Return the estimate after another solve in which the faces were there."""
+        """Return the estimate after another solve that showed the faces at this angle."""
         solves = self.solves + 1
         if solves <= FIRST_SOLVES:
             square = self.square + (degrees - self.square) / solves
@@ -95,10 +97,11 @@ class PositionDrift(BaseModel):
 
 
 class CameraDrift(BaseModel):
-    """The middle of the face in the first ``solves``, and its distance from there now; the turn of
-    the picture then, and the degrees it has ``turned`` since.
+    """The drift of the camera, as the faces show it.
 
-    ``doubt``: degrees by which ``turned`` may be off, by how much it differs from solve to solve.
+    ``first``: middle of the face in the first of the ``solves``; ``moved``: its shift since then.
+    ``first_turn``: turn of the picture then; ``turned``: degrees it has turned since. ``doubt``:
+    uncertainty of ``turned`` in degrees, estimated from its change between solves.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -113,11 +116,11 @@ class CameraDrift(BaseModel):
 
     @property
     def distance(self) -> float:
-        """In half widths of the face."""
+        """The shift of the face's middle, in half widths."""
         return float(np.hypot(*self.moved))
 
     def seen_at(self, place: tuple[float, float], picture: float = 0.0) -> CameraDrift:
-        """Return the estimate after another solve, whose picture was turned like this."""
+        """Return the estimate after another solve with this middle and turn of the picture."""
         solves = self.solves + 1
         jump = abs(picture - self.last_turn) if self.solves else 0.0
         doubt = self.doubt + (jump - self.doubt) * max(WEIGHT, 1 / solves)
@@ -133,9 +136,9 @@ class CameraDrift(BaseModel):
         return self.model_copy(update=update)
 
     def part_in(self, degrees: float) -> float | None:
-        """Return the degrees of a turn of faces that are the camera's: none or all; None: unknown.
+        """Return how many degrees of the faces' turn the camera caused: 0 or all, None if unknown.
 
-        Either is believed only where the other would be off by more than half of the turn.
+        ``turned`` has to be closer to one of them than half the turn, by at least ``doubt``.
         """
         most = abs(degrees) / 2 - self.doubt
         if abs(self.turned) <= most:
@@ -144,7 +147,7 @@ class CameraDrift(BaseModel):
 
 
 class Correction(BaseModel):
-    """A correction that the robot made by itself: pulses by position, before and after."""
+    """A correction the robot made by itself: pulses by position, before and after."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -156,7 +159,7 @@ class Correction(BaseModel):
 
 
 class DriftRecord(BaseModel):
-    """All that is known of one robot. ``views``: where its calibration has the faces."""
+    """The drift of one robot. ``views``: the faces' places in the pictures, as calibrated."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -189,13 +192,13 @@ class DriftRecord(BaseModel):
         )
 
     def is_of(self, profile: RobotProfile) -> bool:
-        """Return whether the robot is still as the record describes it."""
+        """Return whether the robot's calibration is still the one of this record."""
         pulses = [(one.actuator, one.position, one.pulse_us) for one in self.positions]
         same = self.robot == profile.name and self.views == _views(profile)
         return same and pulses == list(_pulses(profile))
 
     def add_solve(self, seen: Sequence[PoseDeviation]) -> DriftRecord:
-        """Return the record after a solve in which faces were seen like this."""
+        """Return the record after a solve with these deviations."""
         if not seen:
             return self
         middle = (median(one.right for one in seen), median(one.down for one in seen))
@@ -209,13 +212,13 @@ class DriftRecord(BaseModel):
 
     @property
     def has_camera_moved(self) -> bool:
-        """Return whether the faces have moved in a way that only the camera can cause."""
+        """Return whether the faces have shifted as only a moved camera can shift them."""
         return self.camera.distance > CAMERA_MOVED
 
     def camera_part(self, one: PositionDrift) -> float | None:
-        """Return the degrees of a position's apparent motion that are the camera's; None: unknown.
+        """Return how many degrees of a position's drift the camera caused; None if unknown.
 
-        What is too little to be corrected counts as the position's.
+        Drift too small to be corrected counts as the position's own.
         """
         if not one.turns_face or abs(one.degrees) < ADJUST_FROM_DEGREES:
             return 0.0
@@ -259,8 +262,8 @@ class DriftRecord(BaseModel):
     ) -> tuple[DriftRecord, Correction] | None:
         """Return the correction to make, if any, and the record after it. ``profile``: calibrated.
 
-        Positions that no picture shows move with the others of their servo. Nothing is corrected
-        where it may be the camera that has moved.
+        Positions that no picture shows move with the others of their servo. Nothing is corrected if
+        the camera may have moved instead.
         """
         if self.has_camera_moved:
             return None
@@ -310,13 +313,13 @@ class DriftRecord(BaseModel):
 
 
 class DriftStore:
-    """The record in a state directory."""
+    """The drift record in a state directory."""
 
     def __init__(self, state_dir: Path) -> None:
         self.path = state_dir / FILE_NAME
 
     def load(self, profile: RobotProfile, today: date) -> DriftRecord:
-        """Return the record of a robot as calibrated; a new one if it was calibrated otherwise."""
+        """Return the record of a calibrated robot; a new one if its calibration has changed."""
         try:
             found = read_document(self.path, DriftRecord, LARGEST_BYTES)
         except NoSuchFile:
@@ -333,7 +336,7 @@ class DriftStore:
             return f"the record before cannot be kept apart ({error})"
 
     def save(self, record: DriftRecord) -> None:
-        """Replace it, durably; raises :class:`robot.records.storage.StorageError`."""
+        """Replace the file, durably; raises :class:`robot.records.storage.StorageError`."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

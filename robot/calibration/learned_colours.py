@@ -1,15 +1,15 @@
 """Learning a robot's colours, and the light on them, from the cubes that it has solved.
 
-A robot looks at each site through the same lens, under the same lamps, with the same shadow of its
-own frame. A cube whose colours are known shows that light sticker by sticker::
+A robot sees each site through the same lens, under the same lamps, with the same shadow of its own
+frame. A cube with known colours shows that light sticker by sticker::
 
-    light on a sticker of the site U, in solve after solve, other colours there each time
+    light on one sticker of the site U over several solves, with a different colour each time
     seen    -0.31  -0.22  -0.28 | -0.24  -0.35 ...      field -0.27
-    as the field says, each look is evened out before the cube is read
+    each picture is corrected by the field before the cube is read
 
-What is left of uneven light moves each colour about, so that red and orange overlap. The field and
-the colours follow slowly as lamps age and the sun goes round. Only what a robot has proven teaches:
-the cube was read beyond doubt, turned as that reading says, and is solved.
+Uneven light that is left over scatters each colour, so that red and orange overlap. The field and
+the colours follow slowly as lamps age and the sun moves. The robot learns only from proven cubes:
+it read the cube beyond doubt, turned it according to that reading, and the cube is solved.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Place = tuple[str, str]
 """A camera and a site that it sees."""
 
 LATEST = 1 / 5
-"""Weight of the latest solve in the slow mean; the first looks at the light count alike.
+"""Weight of the latest solve in the slow mean; the first solves count equally for the light.
 
-Stored colours, also a person's, count as four solves from the beginning. So no single solve
-overwrites what somebody has measured, and ten solves make up for another lamp.
+Stored colours, also those a person measured, count as four solves from the beginning. So no single
+solve overwrites a measurement, and ten solves adapt to another lamp.
 """
 MOST_AT_ONCE = 0.25
 MOST_AT_FIRST = 0.7
-"""Log light by which a solve may move a sticker's light at most: a reflection does not count."""
+"""Largest deviation of a sticker's light (log) that one solve may count, because of reflections."""
 DARKEST = -2.5
 OTHER_COLOUR = 0.7
-"""Log light by which a channel of a colour differs, beside its brightness, on another cube."""
+"""Difference in a channel of a colour (log, without brightness) above which it is another cube."""
 _FLOOR = 0.05
 """Share of the brightest colour below which a channel shows no more than noise."""
 _DIGITS = 4
@@ -53,14 +53,14 @@ _DIGITS = 4
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """A cube that was read beyond doubt: its ``facelets``, and the looks at its faces."""
+    """A cube that was read beyond doubt: its ``facelets``, and the views of its faces."""
 
     facelets: str
     looks: Sequence[tuple[FaceView, FaceColours]]
 
     @classmethod
     def from_images(cls, facelets: str, images: Iterable[FaceImage]) -> Lesson:
-        """Return the lesson without the pictures; the last look at each face counts."""
+        """Return the lesson without the pictures; the last picture of each face counts."""
         last = {image.face: (image.view, image.colours) for image in images}
         return cls(facelets, [(view, seen) for view, seen in last.values() if view is not None])
 
@@ -88,7 +88,7 @@ def learn_colours(profile: RobotProfile, lesson: Lesson, today: date) -> ColourS
 
 
 def _sort_by_place(profile: RobotProfile, lesson: Lesson, seen: Floats) -> dict[Place, Floats]:
-    """Light float64[N*N, 3] in the drawings of the sites, the median of the faces seen there."""
+    """Return the light at each site, float64[N*N, 3] as drawn: the median of the faces there."""
     size = profile.cube.size
     faces: dict[Place, list[Floats]] = defaultdict(list)
     for view, _ in lesson.looks:
@@ -100,7 +100,7 @@ def _sort_by_place(profile: RobotProfile, lesson: Lesson, seen: Floats) -> dict[
 
 
 def _median(looks: Floats) -> Floats:
-    """The median over looks float64[k, n, 3] without NaN; 0 where there is nothing else."""
+    """Return the median over looks float64[k, n, 3], ignoring NaN; 0 if all are NaN."""
     known = ~np.isnan(looks).all(axis=0)
     median = np.zeros(looks.shape[1:])
     median[known] = np.nanmedian(looks[:, known], axis=0)
@@ -108,7 +108,7 @@ def _median(looks: Floats) -> Floats:
 
 
 def _misleads(known: Mapping[Place, Floats], found: Mapping[Place, Floats]) -> bool:
-    """Return whether looks would have been more even without the light that was known."""
+    """Return whether the pictures would have been more even without correcting the known light."""
     places = [place for place in found if place in known]
     if not places:
         return False
@@ -124,7 +124,7 @@ def _unevenness(light: Floats) -> float:
 def _follow(
     known: Mapping[Place, Floats], found: Mapping[Place, Floats], weight: float, most: float
 ) -> dict[Place, Floats]:
-    """The light after looks that still show ``found``; its brightest place is 0."""
+    """Return the light after pictures that still show ``found``; the brightest value is 0."""
     after = dict(known)
     for place, light in found.items():
         after[place] = known.get(place, 0.0) + weight * np.clip(light, -most, most)
@@ -135,8 +135,8 @@ def _follow(
 def _blend(
     stored: ColourReferences | None, seen: ColourReferences, weight: float
 ) -> ColourReferences:
-    """The stored colours moved towards those seen, whose letters may be others as the cube may be
-    held otherwise. Those of another cube do not count.
+    """Return the stored colours moved towards those seen. Their letters may differ, as the cube may
+    be held differently. Colours of another cube are ignored.
     """
     if stored is None:
         return seen
@@ -154,7 +154,7 @@ def _blend(
 
 
 def _tints(colours: Floats) -> Floats:
-    """Log colours without the brightness of each and the tint of the light."""
+    """Return log colours without the brightness of each and the tint of the light."""
     tints = colours - colours.max(axis=1, keepdims=True)
     return np.asarray(tints - np.median(tints, axis=0))
 

@@ -11,7 +11,7 @@ from robot.settings import RobotProfile
 
 
 def report_calibration(profile: RobotProfile, store: CalibrationStore) -> CalibrationReport | None:
-    """Report on the calibration in force; None if it cannot be read, which is a fault itself."""
+    """Report on the calibration in force; None if it cannot be read, which is a separate fault."""
     try:
         found = store.load(profile)
     except BadCalibration:

@@ -1,12 +1,12 @@
 """Deviations of faces in the pictures of a scan: turned with a table, or tilted by a gripper.
 
-While a robot scans, something holds the cube alone: a table below it, arms up, or one gripper, the
-others open. The cube then stands as that does. A table, or a gripper below the cube, turns the face
-that is seen from above; a gripper beside the cube tilts it.
+During a scan, one part alone holds the cube: a table below it while the arms are up, or one gripper
+while the others are open. The cube then follows that part. A table, or a gripper below the cube,
+turns the face seen from above; a gripper beside the cube tilts it.
 
-A camera that is knocked round turns the picture, and a table that has moved turns the face in it.
-The corners tell them apart: a table turns the face in its own plane, a camera turns the whole
-picture of it, perspective and all. A camera that looks straight down sees no difference.
+A camera that was knocked turns the picture; a table that has moved turns the face in it. The
+corners tell them apart: a table turns the face in its own plane, a camera turns the whole picture,
+including the perspective. For a camera that looks straight down, both look the same.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from robot.settings.mechanisms import RotatingPart
 from vision.locate.view_check import OddView, face_in_view
 
 SAME_WAY = 0.01
-"""Two ways on which corners move, of length 1, are the same if they differ by less than that."""
+"""Difference below which two motions of the corners, scaled to length 1, count as the same."""
 
 BELOW: Site = "D"
 ABOVE: Site = "U"
@@ -45,7 +45,7 @@ ABOVE: Site = "U"
 
 @dataclass(frozen=True, eq=False)
 class ScanSample:
-    """A picture of the face at a site, and where the actuators were meanwhile."""
+    """A picture of the face at a site, and the actuators' positions when it was taken."""
 
     image: FaceImage
     site: str
@@ -54,12 +54,12 @@ class ScanSample:
 
 @dataclass(frozen=True)
 class PoseDeviation:
-    """A face as it was seen: ``degrees`` as the actuator's angles count, from where the calibration
-    has the face, and how far ``right`` and ``down`` its middle was beside where they put it, in
-    half widths.
+    """The deviation of a face in a picture from its calibrated place.
 
-    ``picture``: degrees by which the picture seems to be turned as a whole, as angles below count.
-    Where the corners do not tell that from a turn of the face, each has a half of it.
+    ``degrees``: its turn, in the sense of the actuator's angles. ``right`` and ``down``: shift of
+    its middle beyond that turn, in half widths. ``picture``: degrees by which the whole picture
+    seems turned, in the sense of angles below the cube. If the corners cannot distinguish this from
+    a turn of the face, each gets half of it.
     """
 
     actuator: str
@@ -72,8 +72,11 @@ class PoseDeviation:
 
 @dataclass(frozen=True)
 class CubeTurner:
-    """A table or gripper that a servo turns, at a ``site``, and the cube with it when nothing else
-    holds that: then ``others`` are at one of these positions, and its own ``jaw`` at this one."""
+    """A table or gripper at a ``site``, turned by a servo.
+
+    It turns the cube if nothing else holds it: each of ``others`` is at one of these positions, and
+    its own ``jaw`` is at this one.
+    """
 
     part: RotatingPart
     site: Site
@@ -81,7 +84,7 @@ class CubeTurner:
     jaw: Mapping[str, str]
 
     def holds_alone(self, positions: Mapping[str, str | int]) -> bool:
-        """Return whether it alone holds the cube."""
+        """Return whether this part alone holds the cube."""
         at_stop = positions.get(self.part.motor) in self.part.angles
         closed = all(positions.get(name) == place for name, place in self.jaw.items())
         opened = all(positions.get(name) in places for name, places in self.others.items())
@@ -89,9 +92,9 @@ class CubeTurner:
 
 
 def turners(profile: RobotProfile) -> Iterator[CubeTurner]:
-    """Yield the parts that turn the cube before a camera above it and may drift.
+    """Yield the parts that turn the cube under a camera above it, and that may drift.
 
-    Steppers do not: they count from where they were set square.
+    Steppers do not drift: they count from where they were set square.
     """
     mechanism = profile.mechanism
     if not any(view.site == ABOVE for camera in profile.cameras for view in camera.views):
@@ -117,9 +120,9 @@ def turners(profile: RobotProfile) -> Iterator[CubeTurner]:
 
 
 def sightings(profile: RobotProfile, looks: Iterable[ScanSample]) -> list[PoseDeviation]:
-    """Return the deviations that pictures show of tables and grippers.
+    """Return the deviations of tables and grippers that pictures show.
 
-    Pictures without a whole face show none.
+    Pictures without a whole face are ignored.
     """
     found = (
         _sighting(look, turner)
@@ -152,17 +155,17 @@ def _sighting(look: ScanSample, turner: CubeTurner) -> PoseDeviation | None:
 
 
 def _measure_turn(flat: Floats) -> tuple[float, Floats, Floats] | None:
-    """Return the degrees of a level face with these corners in its plane, their distance from where
-    they were, and the motion of a degree more."""
+    """Return a level face's turn in degrees, its corners' displacement, and the corners' motion for
+    one degree more. ``flat``: its corners in its plane. None if it is not level."""
     if square_error(flat - flat.mean(axis=0)) > LIFTED:
         return None
-    # Angles of what is below count clockwise from below; the camera looks at it from above.
+    # Angles of a part below count clockwise seen from below; the camera looks from above.
     return -degrees_of(flat), flat - UNIT_SQUARE, rotate_points(UNIT_SQUARE, -1.0) - UNIT_SQUARE
 
 
 def _measure_tilt(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | None:
-    """Return the degrees of a face that the gripper at a site tilts, the distance of its corners
-    from that, and the motion of a degree more."""
+    """Return the degrees by which the gripper at a site tilts a face, its corners' distance from
+    their places with that tilt, and their motion for one degree more. None without such a tilt."""
     gauge = TiltGauge(site)
     degrees = gauge.degrees(flat)
     off = flat - gauge.corners(degrees)
@@ -172,7 +175,7 @@ def _measure_tilt(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | No
 
 
 def _camera_turning(usual: Floats, image: NDArray[np.uint8], matrix: Floats) -> Floats:
-    """Return the motion of corners in the face's plane as the picture turns by a degree."""
+    """Return the motion of the corners in the face's plane if the picture turns by one degree."""
     middle = np.array([image.shape[1], image.shape[0]]) / 2
     turned = rotate_points(usual - middle, -1.0) + middle
     flat = cv2.perspectiveTransform(turned[None], matrix)[0].astype(np.float64)
@@ -180,8 +183,8 @@ def _camera_turning(usual: Floats, image: NDArray[np.uint8], matrix: Floats) -> 
 
 
 def _picture_turn(off: Floats, moving: Floats, camera: Floats) -> float:
-    """Return the degrees by which the picture has turned, fitted beside the motions of what turns
-    the cube and of a camera that has moved or come nearer."""
+    """Return the turn of the picture in degrees. The fit includes the motion of the part that turns
+    the cube, and of a camera that has shifted or come nearer."""
     across, down = np.tile([1.0, 0.0], (4, 1)), np.tile([0.0, 1.0], (4, 1))
     ways = np.stack([one.ravel() for one in (camera, moving, across, down, UNIT_SQUARE)], axis=1)
     lengths = np.linalg.norm(ways, axis=0)

@@ -1,11 +1,11 @@
-"""The parts of calibration, driven alike by commands, screens and the control socket.
+"""The parts of calibration, used in the same way by commands, screens and the control socket.
 
     Step ("steppers")  ->  Measurement ("table backlash")  ->  Trial (POST /maintenance/play)
 
 A *step* is a line of the menu and a part of ``cubist calibrate all``. It offers *measurements*, one
 for each thing that can be calibrated on a robot. A measurement asks the robot for *trials*, each an
-operation of the control socket, and ends with a *result*: the values that would be kept. All of
-that goes through a *session*, which also keeps and undoes values, for all of them alike.
+operation of the control socket, and ends with a *result*: the values that may be kept. All steps
+go through a *session*, which also keeps and undoes values.
 
 A step is a module of :mod:`robot.calibration.steps`. It registers itself in :data:`STEPS` when it
 is first used.
@@ -50,10 +50,10 @@ Found = TypeVar("Found", bound=ApiDocument)
 
 @dataclass(frozen=True)
 class Bench:
-    """The robot of a trial, its calibrated profile, and how far its actuators may go.
+    """The robot of a trial, its calibrated profile, and the ranges its actuators may use.
 
-    ``kept``: the profile without what is only tried out, if anything is. ``cancel`` is set when the
-    trial is to end: motion watches it by itself, searches are given it.
+    ``kept``: the profile without provisional values, if there are any. ``cancel`` is set to end the
+    trial: motion checks it by itself, searches need it as an argument.
     """
 
     machine: Machine
@@ -65,12 +65,12 @@ class Bench:
 
 @dataclass(frozen=True)
 class Trial(Generic[Asked, Found]):
-    """An operation of the control socket, ``/maintenance/NAME``, and what carries it out.
+    """An operation of the control socket, ``/maintenance/NAME``, and the function that runs it.
 
-    ``run`` blocks; it raises ``InvalidRequest`` for what this robot does not have, ``RobotError``,
-    and ``Stopped`` once the bench's ``cancel`` is set. One that is only asked for (``GET``)
-    moves nothing. ``trusted``: what may go anywhere meanwhile, because somebody who watches asked
-    for it. ``renews``: the robot is put together anew first, if anything was kept since.
+    ``run`` blocks; it raises ``InvalidRequest`` for anything this robot does not have,
+    ``RobotError``, and ``Stopped`` once the bench's ``cancel`` is set. A ``GET`` trial moves
+    nothing. ``trusted``: actuators that may move anywhere meanwhile, because a person who watches
+    asked for it. ``renews``: rebuild the robot first if values were kept since it was built.
     """
 
     name: str
@@ -84,30 +84,30 @@ class Trial(Generic[Asked, Found]):
 
     @property
     def moves(self) -> bool:
-        """Return whether it may move the robot."""
+        """Return whether the trial may move the robot."""
         return self.method == "POST"
 
     @property
     def endpoint(self) -> Endpoint[JsonObject]:
-        """Return its endpoint on the control socket."""
+        """Return the trial's endpoint on the control socket."""
         return trial_endpoint(self.method, self.name)
 
 
 AnyTrial = Trial[Any, Any]
-"""Whatever it asks and finds."""
+"""A trial with any request and answer."""
 
 
 LONGEST_TRIAL_S = 600.0
-"""A scan by a slow robot takes a minute, timing its operations a few."""
+"""Timeout of requests: a slow robot scans for a minute and times its operations for several."""
 ANSWER = "cubistd's answer"
 
 
 class Session:
     """The daemon's robot, and the values kept since the start, so that they can be undone.
 
-    ``profile``: the robot's, by default the one of the daemon's name. ``place`` and ``at``: where
-    the person is; ``take_over``: end the session of whoever calibrates. All methods block; they
-    raise what :class:`ControlClient` raises, and ``BadCalibration``.
+    ``profile``: the robot's profile (default: the one the daemon uses). ``place`` and ``at``: where
+    the person is; ``take_over``: end another person's session. All methods block; they raise what
+    :class:`ControlClient` raises, and ``BadCalibration``.
     """
 
     def __init__(
@@ -129,8 +129,8 @@ class Session:
     def maintenance(self, ended: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Hold the robot in maintenance until this context or this process ends.
 
-        All values kept meanwhile are one version. If somebody takes over, ``taken_over`` says so,
-        and ``ended`` is called on another thread: see :meth:`ControlClient.maintenance`.
+        All values kept meanwhile are one version. If somebody takes over, ``taken_over`` has the
+        reason, and ``ended`` is called on another thread: see :meth:`ControlClient.maintenance`.
         """
 
         def note_end(reason: JsonMapping) -> None:
@@ -143,14 +143,14 @@ class Session:
             yield
 
     def stop(self) -> bool:
-        """End the trial under way, from any thread. Return whether there was one.
+        """Stop the running trial, from any thread. Return whether there was one.
 
-        After somebody has taken over, the robot is theirs.
+        Do nothing after somebody has taken over: the robot is theirs.
         """
         return not self.taken_over and self._client.stop()
 
     def stop_beside(self) -> None:
-        """Stop on another thread: the robot rests within a turn."""
+        """Stop on another thread; the robot comes to rest within a turn."""
 
         def stop() -> None:
             with contextlib.suppress(CubistError):
@@ -173,7 +173,7 @@ class Session:
         return for_cube(profile, calibration.size)
 
     def _load_profile(self, robot: str) -> RobotProfile:
-        """Return the profile with which the daemon has started, also one that its owner kept."""
+        """Return the profile the daemon started with, which may be a version its owner kept."""
         try:
             text = self._client.call(RUNNING_PROFILE)["text"]
         except RequestError:  # the file has gone since
@@ -182,7 +182,7 @@ class Session:
 
     @property
     def calibration(self) -> Calibration:
-        """Return the calibration in force, with the values that are tried out."""
+        """Return the calibration in force, including provisional values."""
         return check_document(self._client.call(CALIBRATION), Calibration, ANSWER)
 
     @property
@@ -201,10 +201,9 @@ class Session:
     def keep(
         self, values: JsonMapping, how: str = "person", uncertain: JsonMapping | None = None
     ) -> bool:
-        """Keep calibrated values from now on. Return whether there were any.
+        """Keep calibrated values. Return whether there were any.
 
-        ``how`` they were found and how ``uncertain`` they are: see
-        :class:`robot.api.calibrations.Source`.
+        For ``how`` and ``uncertain`` see :class:`robot.api.calibrations.Source`.
         """
         if values:
             body = {"values": dict(values), "how": how, "uncertain": dict(uncertain or {})}
@@ -213,12 +212,12 @@ class Session:
         return bool(values)
 
     def try_out(self, values: JsonMapping) -> None:
-        """Let values count in place of those tried out before; the daemon forgets them when
-        maintenance ends, however it ends. Nothing of it is kept."""
+        """Use values provisionally, replacing earlier provisional ones. They are not kept: the
+        daemon discards them when maintenance ends for any reason."""
         self._client.call(SET_CALIBRATION, {"values": dict(values), "provisional": True})
 
     def undo(self) -> list[str]:
-        """Take the last :meth:`keep` back. Return the keys that were changed."""
+        """Undo the last :meth:`keep`. Return the keys that were changed."""
         if not self._undo:
             return []
         self._client.call(UNDO_CALIBRATION, {})
@@ -229,8 +228,7 @@ class Session:
 class Row:
     """A line of a result, one cell for each of the measurement's columns.
 
-    ``document``: the line as JSON, if it has any. ``colour``: linear light to show behind the first
-    cell.
+    ``document``: the line as JSON, if any. ``colour``: linear light shown behind the first cell.
     """
 
     cells: tuple[str, ...]
@@ -240,14 +238,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """A question that only somebody who watches can answer with yes or no."""
+    """A yes-or-no question that only a person watching the robot can answer."""
 
     question: str
 
 
 Script = Generator[Row | Confirmation, bool | None, None]
-"""A measurement under way: rows to show and confirmations to ask for. A confirmation is answered by
-``send``, with None if nobody is there."""
+"""A running measurement, which yields rows to show and confirmations to ask for. ``send`` answers a
+confirmation, with None if nobody is there."""
 
 
 def next_of(script: Script, answer: bool | None) -> Row | Confirmation | None:
@@ -262,9 +260,9 @@ def next_of(script: Script, answer: bool | None) -> Row | Confirmation | None:
 class Result:
     """The outcome of a measurement.
 
-    ``values`` by their keys in the calibration, empty if there is nothing to keep; ``uncertain``:
-    by how much each may be off; ``document`` as JSON; ``text`` for people. ``is_found`` is False if
-    neither robot nor person could tell; ``error`` is what broke the measurement off, if anything.
+    ``values``: by their keys in the calibration, empty if there is nothing to keep; ``uncertain``:
+    the uncertainty of each; ``document``: as JSON; ``text``: for people. ``is_found`` is False if
+    neither robot nor person could tell; ``error``: the error that ended the measurement, if any.
     """
 
     values: JsonObject = field(default_factory=dict)
@@ -278,12 +276,11 @@ class Result:
 class Measurement(ABC):
     """One thing to calibrate on one robot: measured, or set by eye, then kept.
 
-    ``name`` is its heading, ``guidance`` tells a person what to do, ``columns`` head its rows.
-    ``choices`` are keys, with their labels, that begin it in another way. ``label`` is added to its
-    line of ``calibrate all``. ``asks``: it may ask for confirmations. ``keeps``: it has values to
-    keep. ``how`` values are found: see :meth:`Session.keep`. ``result`` is replaced as a whole when
-    something was found. ``purpose``: the code of what right looks like, in
-    :data:`robot.text.purposes.PURPOSES`; "" if none.
+    ``name`` is its heading, ``guidance`` instructs the person, ``columns`` are the headings of its
+    rows. ``choices`` are keys, with their labels, that start variants of it. ``label`` is added to
+    its line of ``calibrate all``. ``keeps``: it has values to keep. ``how``: see
+    :meth:`Session.keep`. ``result`` is replaced as a whole when something was found. ``purpose``:
+    code of the description of a good result in :data:`robot.text.purposes.PURPOSES`; "" if none.
     """
 
     name = ""
@@ -301,7 +298,7 @@ class Measurement(ABC):
 
     @abstractmethod
     def measure(self, choice: str = "") -> Script:
-        """Measure, step by step, in a robot under maintenance; raises what the session raises."""
+        """Measure, step by step, on a robot in maintenance; raises what the session raises."""
 
     def keep(self) -> bool:
         """Keep the values found. Return whether there were any."""
@@ -310,7 +307,7 @@ class Measurement(ABC):
         return self.session.keep(values, self.how, known)
 
     def forget_values(self) -> None:
-        """Have nothing to keep any more."""
+        """Discard the values found."""
         self.result = replace(self.result, values={})
 
     @property
@@ -330,17 +327,17 @@ class Measurement(ABC):
 
     @property
     def is_found(self) -> bool:
-        """Return whether the measurement found what it is for."""
+        """Return whether the measurement had a result."""
         return self.result.is_found
 
     @property
     def error(self) -> CubistError | None:
-        """Return what broke the measurement off, if anything did."""
+        """Return the error that ended the measurement, if any."""
         return self.result.error
 
     @property
     def needs_screen(self) -> bool:
-        """Return whether somebody has to do it with keys, because something was left open."""
+        """Return whether a person has to finish it with keys, because the result is incomplete."""
         return False
 
     @property
@@ -349,14 +346,16 @@ class Measurement(ABC):
         return None
 
     def adjust(self, steps: int) -> None:  # noqa: B027  # nothing, if there is no value
-        """Set the value by eye: one or ten steps up or down."""
+        """Change the value set by eye by this many steps (1 or 10, up or down)."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """A line of a step's list: its cells, and how the measurement behind it begins. ``is_done``:
-    a person or the robot has kept it; None where nothing tells. ``leave``: what the robot does
-    before a line of another part begins, whose first cell is another."""
+    """A line of a step's list: its cells, and the function that begins its measurement.
+
+    ``is_done``: a person or the robot has kept it; None if unknown. ``leave``: run before a line
+    with a different first cell begins (it is for another part).
+    """
 
     cells: tuple[str, ...]
     begin: Callable[[], Measurement]
@@ -372,11 +371,12 @@ class Step:
     """A part of the calibration of a new robot, and all that belongs to it.
 
     It has one measurement, ``begin``, or several in a list: ``items`` under ``columns``.
-    ``unattended`` yields those that ``cubist calibrate all --yes`` makes, each after the one
-    before it is kept, given positions by their keys. Without it that one measurement is made, and
-    of a list none, because somebody has to watch. ``on_request``: only if somebody asks for it.
+    ``unattended`` yields the measurements of ``cubist calibrate all --yes``, each after the one
+    before it is kept, given positions by their keys. Without it, ``begin`` is made; a list is not,
+    because a person has to watch. ``on_request``: run only if somebody asks for it.
     ``is_done``: whether a calibration has what this step keeps, if it keeps anything. ``keeps``:
-    whether it kept a value of that key and source. ``minutes``: how long it takes from there on.
+    whether the step kept a value with this key and source. ``minutes``: remaining time, given the
+    calibration.
     """
 
     name: str
@@ -394,7 +394,7 @@ class Step:
     minutes: Callable[[RobotProfile, Calibration], float] = lambda *_: 1.0
 
     def last_source(self, profile: RobotProfile, found: Calibration) -> Source | None:
-        """Return the origin of the last value that it kept; None while it is not done."""
+        """Return the source of the last value the step kept; None while it is not done."""
         if not self.is_done(profile, found):
             return None
         kept = [one for key, one in found.sources.items() if one.confirmed and self.keeps(key, one)]
@@ -402,7 +402,7 @@ class Step:
 
     @property
     def measures_unattended(self) -> bool:
-        """Return whether anything is measured if nobody watches."""
+        """Return whether the step measures anything while nobody watches."""
         return not self.on_request and bool(self.unattended or self.begin)
 
     @property
@@ -413,7 +413,7 @@ class Step:
     def unattended_measurements(
         self, session: Session, given: Mapping[str, int]
     ) -> Iterable[Measurement]:
-        """Return the measurements made if nobody watches."""
+        """Return the measurements to make while nobody watches."""
         if not self.measures_unattended:
             return []
         if self.unattended is not None:
@@ -434,8 +434,8 @@ STEPS: Kinds[Step] = Kinds(
         "timing": "robot.calibration.steps.timing",
     },
 )
-"""All steps in the order in which a new robot needs them. The first does as much as it can of those
-behind it."""
+"""All steps, in the order in which a new robot needs them. The first does as much as it can of the
+others."""
 
 
 def steps_of(profile: RobotProfile) -> list[Step]:

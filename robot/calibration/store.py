@@ -1,9 +1,9 @@
 """Values calibrated on one's own robot, which replace those of its profile.
 
 A calibration is a flat map from dotted keys of the profile to numbers, so that it can be read,
-compared and edited: ``actuators.lid.positions_us.open: 1510``. Beside each value stands where it
-comes from, and whether somebody has confirmed it on this robot. Dated versions of it are kept in
-the state directory, see :mod:`robot.calibration.versions`.
+compared and edited: ``actuators.lid.positions_us.open: 1510``. Each value has its source, and
+whether somebody has confirmed it on this robot. Dated versions are kept in the state directory, see
+:mod:`robot.calibration.versions`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from robot.settings.profile import sizes_of
 from solver.files import BadFile, JsonObject, NoSuchFile, read_file
 
 UNDER_WAY = "calibrating"
-"""A file that is there while motors may stand askew for calibration."""
+"""A file that exists while motors may be misaligned because of calibration."""
 LARGEST_NOTE = 64 * 1024
 _log = logging.getLogger(__name__)
 
@@ -39,8 +39,8 @@ _log = logging.getLogger(__name__)
 class CalibrationStore:
     """The calibrations in a state directory.
 
-    ``sizes``: the cube that the robot is set up for, where that is not the one of its profile.
-    ``now``: the present time.
+    ``sizes``: the cube that the robot is set up for, if it differs from the profile's. ``now``:
+    returns the present time.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class CalibrationStore:
         self.now = now
         self._sizes = sizes
         self.may_have_note = True
-        """False once the note of motors that may stand askew is known to be gone."""
+        """False once the note of misaligned motors is known to be gone."""
         self._told_unused: list[str] = []
         self._told_ignored: list[str] = []
 
     def load(self, profile: RobotProfile) -> Calibration:
-        """Return what is in force for this robot; empty where there is nothing of it.
+        """Return the calibration in force for this robot; empty if it has none.
 
-        Values for cubes that the robot does not take stay in the file, and the log says so. Raises
-        :class:`BadCalibration`.
+        Values for cubes that the robot does not take stay in the file, with a warning in the log.
+        Raises :class:`BadCalibration`.
         """
         sizes = self._sizes or CubeSizes(profile)
         number, found = self._load_latest(profile.name)
@@ -109,10 +109,10 @@ class CalibrationStore:
     def save(
         self, calibration: Calibration, by: Maker = "person", into: int | None = None
     ) -> Calibration:
-        """Keep it as a new version, or ``into`` the one of this number; return it as kept.
+        """Keep a calibration as a new version, or as version ``into``; return it as kept.
 
-        What belongs to cubes of other sizes stays. Raises :class:`BadCalibration` where the
-        present one cannot be read, and :class:`robot.records.storage.StorageError`.
+        Values for cubes of other sizes stay. Raises :class:`BadCalibration` if the present version
+        cannot be read, and :class:`robot.records.storage.StorageError`.
         """
         self.files.take_over()
         _, present = self._load_latest(calibration.robot)
@@ -126,10 +126,10 @@ class CalibrationStore:
         return calibration.model_copy(update={"version": number, "at": after.at, "by": by})
 
     def restore(self, profile: RobotProfile, number: int | None = None) -> int:
-        """Put a version in force again, for all sizes of cube, as a new one; return its number.
+        """Restore a version, for all sizes of cube, as a new one; return the new number.
 
-        Without ``number`` the version before the one in force. What cannot be read stays on the
-        disk, but counts no more. Raises :class:`BadCalibration` and
+        ``number`` is by default the version before the one in force. Unreadable files stay on the
+        disk, but are no longer used. Raises :class:`BadCalibration` and
         :class:`robot.records.storage.StorageError`.
         """
         self.files.take_over()
@@ -149,18 +149,18 @@ class CalibrationStore:
         return max((one for one in numbers if in_force and one < in_force[0]), default=0)
 
     def has_versions(self, profile: RobotProfile) -> bool:
-        """Return whether there is anything to go back from."""
+        """Return whether this robot has a calibration."""
         return self._latest(profile.name) is not None
 
     def path_of(self, robot: str) -> Path:
-        """Return the file that is in force for a robot, or the folder of all if nobody knows it."""
+        """Return the file in force for a robot, else the folder of all calibrations."""
         with contextlib.suppress(BadFile):
             if (found := self.files.latest(robot)) is not None:
                 return found[1]
         return self.files.folder
 
     def others(self, robot: str) -> dict[str, datetime]:
-        """Return when other robots, by name, were calibrated last."""
+        """Return the time of the last calibration of each other robot, by name."""
         found: dict[str, datetime] = {}
         for name in {*self.files.robots(), *self._earlier_robot()} - {robot}:
             with contextlib.suppress(BadCalibration):
@@ -170,8 +170,7 @@ class CalibrationStore:
         return dict(sorted(found.items()))
 
     def values_of_another(self, robot: str) -> JsonObject:
-        """Return the values in force of another robot, by its name; raises
-        :class:`BadCalibration`."""
+        """Return the values in force for another robot; raises :class:`BadCalibration`."""
         _, version = self._load_latest(robot)
         if version is None:
             known = ", ".join([*self.files.robots(), *self._earlier_robot()]) or "none"
@@ -181,7 +180,7 @@ class CalibrationStore:
         return {key: one.value for key, one in version.values.items()}
 
     def settle(self) -> None:
-        """Clear what saves that were cut off have left, and take over what earlier releases kept.
+        """Remove the remains of interrupted saves, and take over files of earlier releases.
 
         Call it at the start of the daemon only. Raises
         :class:`robot.records.storage.StorageError`.
@@ -189,9 +188,9 @@ class CalibrationStore:
         self.files.settle()
 
     def note_under_way(self, by: str = "calibration") -> None:
-        """Note on the disk that motors may stand askew: after a power cut people should hear of it.
+        """Note on the disk that motors may be misaligned, for people after a power cut.
 
-        ``by``: what broke off if it does. Only the first is noted.
+        ``by``: the activity that the power cut would interrupt. Only the first is noted.
         """
         self.may_have_note = True
         with contextlib.suppress(OSError):  # a full disk is no reason to stop here
@@ -202,7 +201,7 @@ class CalibrationStore:
 
     @property
     def broken_off(self) -> str | None:
-        """Return what :meth:`note_under_way` has noted; None if there is no note."""
+        """Return the text that :meth:`note_under_way` noted; None if there is no note."""
         try:
             return read_file(self._note_path, LARGEST_NOTE).decode(errors="replace")
         except NoSuchFile:
@@ -211,7 +210,7 @@ class CalibrationStore:
             return ""  # something was noted
 
     def note_over(self) -> bool:
-        """Remove the note that motors may stand askew. Return whether there was one."""
+        """Remove the note that motors may be misaligned. Return whether there was one."""
         try:
             self._note_path.unlink()
         except FileNotFoundError:
@@ -295,7 +294,7 @@ class CalibrationStore:
 
 
 def _kept_values(calibration: Calibration) -> KeptValues:
-    """Return each value beside its source, as in a file."""
+    """Return each value with its source, as in a file."""
     at = calibration.at or datetime.now(UTC)
     unknown = Source(how="import", at=at, confirmed=False)
     return {
@@ -314,7 +313,7 @@ def _name_folder_errors() -> Iterator[None]:
 
 
 class Revision:
-    """The one version that a session of calibrating keeps, however often it keeps something."""
+    """The one version that a calibration session writes, however often it keeps values."""
 
     def __init__(self, store: CalibrationStore) -> None:
         self._store = store
@@ -323,8 +322,8 @@ class Revision:
         self._before: list[Calibration] = []
 
     def keep(self, before: Calibration, after: Calibration, by: Maker) -> Calibration:
-        """Keep ``after`` in place of ``before``; return it as kept. Raises what
-        :meth:`CalibrationStore.save` raises."""
+        """Keep ``after`` in place of ``before``; return it as kept. Raises the errors of
+        :meth:`CalibrationStore.save`."""
         made = by if not self._before or by == self._by else "person"
         kept = self._store.save(after, made, self._number)
         self._number, self._by = kept.version, made
@@ -332,7 +331,7 @@ class Revision:
         return kept
 
     def undo(self) -> Calibration | None:
-        """Take the last :meth:`keep` back and return what is in force then; None: there is none."""
+        """Undo the last :meth:`keep`; return the calibration then in force, None without one."""
         if not self._before or self._number is None:
             return None
         before = self._before[-1]
@@ -346,7 +345,7 @@ class Revision:
 
 
 def _calibration_of(sizes: CubeSizes, number: int, version: Version) -> Calibration:
-    """Return what a version has for the cube that the robot is set up for."""
+    """Return a version's calibration for the cube that the robot is set up for."""
     version = version.upgrade(confirmable(sizes.written))
     kept = version.values
     if sizes.other is not None:
@@ -364,7 +363,7 @@ def _calibration_of(sizes: CubeSizes, number: int, version: Version) -> Calibrat
 
 
 def _with_those(version: Version, sizes: CubeSizes | None, values: KeptValues) -> Version:
-    """Return a copy with these for the cube that the robot is set up for; other cubes' stay."""
+    """Return a copy with these values for the robot's present cube; other cubes keep theirs."""
     if sizes is None or sizes.other is None:
         return version.model_copy(update={"format": FORMAT, "values": values})
     common, own = sizes.split(values)

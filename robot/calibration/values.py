@@ -1,9 +1,9 @@
 """Calibrated values and their profile: put in place, compared, and checked.
 
-The author of a profile had such a robot. A calibrated value is near to the profile's, or is one
-that a switch or a gear makes of it. Far from there it is a typing mistake, or a measurement that
-went wrong. Values from trials, from the camera and from people are all checked here before they are
-kept or tried out.
+The author of a profile had such a robot. A calibrated value is therefore close to the profile's, or
+differs by the factor of a switch or a gear. Any other value is a typing mistake or a measurement
+that went wrong. Values from trials, from the camera and from people are all checked here before
+they are kept or tried out.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping, JsonObject
 
 ROOMS = ("actuators", "cameras", "colours", "policy")
-"""Sections of a profile that calibration may change: what the robot is made of stays."""
+"""Sections of a profile that calibration may change. Those that describe the hardware stay."""
 
 
 class BadCalibration(CubistError, ValueError):
-    """Values that do not fit the robot's profile; the text names key and reason."""
+    """Values do not fit the robot's profile. The text names the key and the reason."""
 
     code = "bad-calibration"
     exit_code = ExitCode.USAGE
 
 
 Change = tuple[Any, Any]
-"""A value before and after; None: as in the profile."""
+"""A value before and after. None means the profile's value."""
 
 
 def changes(before: JsonMapping, after: JsonMapping) -> dict[str, Change]:
-    """Return by key what two calibrations have different."""
+    """Return the differences between two calibrations, by key."""
     keys = sorted(before.keys() | after.keys())
     pairs = {key: (before.get(key), after.get(key)) for key in keys}
     return {key: (old, new) for key, (old, new) in pairs.items() if old != new}
@@ -66,11 +66,11 @@ def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
 
 
 def require_possible(profile: RobotProfile, before: Calibration, after: Calibration) -> None:
-    """Raise :class:`BadCalibration` unless the robot may be changed like this.
+    """Raise :class:`BadCalibration` unless the robot's calibration may change like this.
 
-    What protects it stays as in the profile. The positions of each actuator that is changed are
-    judged together, as far as they are calibrated: what nobody has set yet is from the profile of
-    another robot and says nothing.
+    Settings that protect the robot stay as in the profile. For each actuator that changes, all its
+    calibrated positions are checked together. Positions that nobody has set yet come from the
+    profile of another robot and are ignored.
     """
     set_now = [key for key in changes(before.values, after.values) if key in after.values]
     for key in ignored_keys(profile, set_now):
@@ -90,7 +90,7 @@ def require_possible(profile: RobotProfile, before: Calibration, after: Calibrat
 
 
 def ignored_keys(profile: RobotProfile, keys: Iterable[str]) -> list[str]:
-    """Return those keys that a calibration may have, but not change: what protects the robot."""
+    """Return the keys that protect the robot. Calibrations may have them, but they are not used."""
     parted = ((key, key.split(".")) for key in keys)
     return [
         key
@@ -105,7 +105,7 @@ def ignored_keys(profile: RobotProfile, keys: Iterable[str]) -> list[str]:
 def differences(
     profile: RobotProfile, calibration: Calibration
 ) -> Iterator[tuple[str, object, object]]:
-    """Yield ``(key, the profile's value, the calibrated one)`` for each value that differs."""
+    """Yield ``(key, profile's value, calibrated value)`` for each value that differs."""
     document = profile.model_dump(mode="json")
     unused = ignored_keys(profile, calibration.values)
     for key, value in sorted(calibration.values.items()):
@@ -127,7 +127,7 @@ def _place(document: JsonObject, key: str, value: object) -> None:
 
 
 def _path(document: JsonObject, key: str) -> list[str | int]:
-    """Return the path to a key: lists are entered by number or by name."""
+    """Return the path to a key, with the number of a list's member in place of its name."""
     parts = key.split(".")
     if parts[0] not in ROOMS:
         raise BadCalibration(f"{key}: only {', '.join(ROOMS)} can be calibrated")
@@ -152,36 +152,36 @@ def _step(document: object, part: str, key: str) -> str | int:
 
 
 def _name_of(item: object) -> str | None:
-    """Return the name that tells members of a list apart: a camera's name, a view's site."""
+    """Return the name of a member of a list: a camera's name, a view's site."""
     return item.get("name", item.get("site")) if isinstance(item, dict) else None
 
 
 MICROSTEPS = tuple(2.0**power for power in range(-4, 5))
-"""Factors by which the steps of a turn may differ from the profile: switches of the driver."""
+"""Factors by which the steps of a turn may differ from the profile: the driver's microsteps."""
 
 STEPS_OFF = 0.08
-"""Largest relative error of the steps of a turn beside one of these factors."""
+"""Largest relative error of the steps of a turn from one of these factors."""
 
 MOST_PLAY_DEGREES = 15.0
-"""Degrees of the layer that a stepper turns: one so far off square jams."""
+"""Largest backlash in degrees of the layer: one that far off square jams."""
 
 FASTER, SLOWER = 4.0, 100.0
-"""Factors by which a motor's limits may be above and below the profile's, in turns."""
+"""Factors by which a motor's limits, in turns, may be above and below the profile's."""
 
 LEAST_MS_PER_US = 0.04
-"""Least time of a servo for a microsecond of pulse: 60 degrees in 27 ms."""
+"""Shortest travel time of a servo for a microsecond of pulse: 60 degrees in 27 ms."""
 
 LONGER = 10.0
-"""Factor by which a servo may be slower than the profile says."""
+"""Factor by which a servo may be slower than in the profile."""
 
 LONGEST_SIDE = 4.0
-"""Largest ratio of the sides of a face in the picture: the camera sees it at an angle."""
+"""Largest ratio of a face's sides in the picture, for a camera that sees it at an angle."""
 
 
 def require_plausible(
     profile: RobotProfile, calibrated: RobotProfile, keys: Collection[str]
 ) -> None:
-    """Raise :class:`BadCalibration` for the first of these calibrated values that cannot be.
+    """Raise :class:`BadCalibration` for the first of these calibrated values that is implausible.
 
     ``profile``: without any calibration.
     """
@@ -209,7 +209,7 @@ def _implausible(
 
 
 def _check_stepper(original: Stepper, motor: Stepper) -> Iterator[tuple[str, str]]:
-    """Fields of a stepper that cannot be, each with its value and why."""
+    """Yield each implausible field of a stepper, with its value and the reason."""
     factor = 1.0
     if original.steps_per_turn is not None and motor.steps_per_turn is not None:
         factor = motor.steps_per_turn / original.steps_per_turn
@@ -236,7 +236,7 @@ def _check_play(motor: Stepper) -> Iterator[tuple[str, str]]:
 
 
 def _limits(original: Stepper, motor: Stepper) -> Iterator[tuple[str, float, float]]:
-    """Speed and acceleration of a motor, free and under load: names, before and now."""
+    """Yield speed and acceleration of a motor, free and under load: names, before and now."""
     names = ("max_speed_steps_per_s", "max_acceleration_steps_per_s2")
     for name in names:
         yield name, getattr(original, name), getattr(motor, name)

@@ -1,15 +1,15 @@
 """Dated versions of the calibrations of all robots in a state directory.
 
-Each version is a file of its own, below a folder for each robot. The one with the highest number is
-in force::
+Each version is a separate file in a folder for each robot. The one with the highest number is in
+force::
 
     calibration/cubotino/000001.json    by a person, 2026-05-03
     calibration/cubotino/000002.json    found by `calibrate auto`, 2026-05-03
     calibration/my-robot/000001.json
 
-A version is written as a whole under a new number, so whatever breaks that off leaves the one
-before in force. Earlier releases kept one file for all robots, ``calibration.json``, and the
-version before in ``calibration.json.previous``; :meth:`VersionFiles.take_over` moves both here.
+A version is written as a whole under a new number; an interrupted save leaves the one before in
+force. Earlier releases kept one file for all robots, ``calibration.json``, and the version before
+in ``calibration.json.previous``; :meth:`VersionFiles.take_over` moves both here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NUMBERED = re.compile(r"([0-9]{6,9})\.json")
 
 
 class KeptValue(Source):
-    """A value beside where it comes from."""
+    """A value with its source."""
 
     value: Any
 
@@ -60,8 +60,8 @@ Size = Annotated[str, Field(pattern="^[0-9]{1,2}$")]
 class Version(BaseModel):
     """One version of one robot's calibration.
 
-    ``values``: dotted key of the profile -> value. ``of_size``: what belongs to cubes of another
-    size than the profile's own. ``restored``: the version that this one is a copy of.
+    ``values``: dotted key of the profile -> value. ``of_size``: values for cubes of another size
+    than the profile's. ``restored``: the version that this one is a copy of.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -75,8 +75,8 @@ class Version(BaseModel):
     of_size: dict[Size, KeptValues] = Field(default_factory=dict)
 
     def upgrade(self, as_written: JsonMapping) -> Version:
-        """Return a copy in the present format. ``as_written``: all that can be confirmed, as the
-        profile has it; a file of format 1 that holds anything confirms that as well."""
+        """Return a copy in the present format. ``as_written``: the profile's values that can be
+        confirmed. A file of format 1 confirms these as well, if it has any values."""
         if self.format > 1:
             return self.model_copy(update={"format": FORMAT})
         rest = {key: _earlier(value, self.at) for key, value in as_written.items()}
@@ -84,7 +84,7 @@ class Version(BaseModel):
         return self.model_copy(update={"format": FORMAT, "values": values})
 
     def text(self) -> str:
-        """Return it as it stands in its file."""
+        """Return the content of its file."""
         document = self.model_dump(mode="json", exclude_none=True)
         return json.dumps(document, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
@@ -96,8 +96,8 @@ def _earlier(value: object, at: datetime) -> KeptValue:
 class VersionFiles:
     """The files of all versions in a state directory.
 
-    What cannot be read, and what belongs to other robots, is never changed or removed. Methods
-    that read a version raise :class:`solver.files.BadFile`, those that write raise
+    Files that cannot be read, and files of other robots, are never changed or removed. Methods that
+    read a version raise :class:`solver.files.BadFile`, those that write raise
     :class:`robot.records.storage.StorageError`.
     """
 
@@ -107,16 +107,16 @@ class VersionFiles:
         self.earlier = state_dir / EARLIER_NAME
 
     def path(self, robot: str, number: int) -> Path:
-        """Return the file of a version, whether it is there or not."""
+        """Return the file of a version, which may not exist."""
         return self.folder / robot / f"{number:06}.json"
 
     def numbers(self, robot: str) -> list[int]:
-        """Return all versions of a robot, ascending, also those that cannot be read."""
+        """Return the numbers of a robot's versions, ascending, including unreadable ones."""
         found = (_NUMBERED.fullmatch(name) for name in _names_in(self.folder / robot))
         return sorted(int(one[1]) for one in found if one is not None)
 
     def robots(self) -> list[str]:
-        """Return the names of all robots that have a version, except those that cannot be read."""
+        """Return the names of all robots that have a version, except unreadable folders."""
         found: list[str] = []
         with contextlib.suppress(BadFile):
             for name in sorted(_names_in(self.folder)):
@@ -125,10 +125,10 @@ class VersionFiles:
         return found
 
     def latest(self, robot: str) -> tuple[int, Path] | None:
-        """Return number and file of what counts now; None where this robot has no calibration.
+        """Return number and file of the version in force; None if this robot has no calibration.
 
-        A ``calibration.json`` that an earlier release wrote is the latest. If it cannot be read,
-        nobody knows whose it is.
+        A ``calibration.json`` of an earlier release is the latest. If it cannot be read, it counts
+        as this robot's.
         """
         numbers = self.numbers(robot)
         latest = (numbers[-1], self.path(robot, numbers[-1])) if numbers else None
@@ -141,7 +141,7 @@ class VersionFiles:
         return (self._number_of_earlier(robot), self.earlier) if is_own else latest
 
     def read(self, robot: str, number: int) -> Version:
-        """Return one version; 0 is that of a robot of which nothing is calibrated."""
+        """Return one version; 0 is an empty one, of a robot without calibration."""
         if number == 0:
             return Version(robot=robot, at=datetime.now(UTC))
         path = self.path(robot, number)
@@ -168,7 +168,7 @@ class VersionFiles:
             self._drop_oldest(version.robot)
 
     def drop(self, robot: str, number: int) -> None:
-        """Remove a version; the one before counts again."""
+        """Remove a version; the one before is in force again."""
         path = self.path(robot, number)
         try:
             path.unlink(missing_ok=True)
@@ -177,7 +177,7 @@ class VersionFiles:
             raise StorageError(f"{path}: cannot be removed: {error.strerror}") from error
 
     def _drop_oldest(self, robot: str) -> None:
-        """Keep the latest version of each maker, however old it is."""
+        """Drop the oldest versions, but keep the latest of each maker."""
         numbers = self.numbers(robot)
         if len(numbers) <= MOST_VERSIONS:
             return
@@ -192,9 +192,9 @@ class VersionFiles:
             self.drop(robot, number)
 
     def settle(self) -> None:
-        """Remove what saves that were cut off have left, then :meth:`take_over`.
+        """Remove the remains of interrupted saves, then :meth:`take_over`.
 
-        Only where no save can be under way: at the start of the program that owns the files.
+        Call it only while nothing can be saving: at the start of the program that owns the files.
         """
         for folder in (self.state_dir, *(self.folder / name for name in self.robots())):
             try:
@@ -206,8 +206,8 @@ class VersionFiles:
         self.take_over()
 
     def take_over(self) -> None:
-        """Make versions of what an earlier release kept, as far as it can be read."""
-        # The latest goes first: whatever cuts this off, it is the one in force.
+        """Turn the files of an earlier release into versions, if they can be read."""
+        # Move the latest first: then it is in force even if this is interrupted.
         with contextlib.suppress(BadFile):
             robot = read_version(self.earlier).robot
             self._move(self.earlier, robot, self._number_of_earlier(robot))
@@ -220,7 +220,7 @@ class VersionFiles:
                 self._move(previous, robot, number)
 
     def _number_of_earlier(self, robot: str) -> int:
-        """Return the number that ``calibration.json`` gets; one is left free for the one before."""
+        """Return the number for ``calibration.json``, leaving one free for the version before."""
         return max(self.numbers(robot), default=0) + 2
 
     def _move(self, path: Path, robot: str, number: int) -> None:
@@ -236,8 +236,7 @@ class VersionFiles:
             raise StorageError(f"{path}: cannot be moved to {target}: {error.strerror}") from error
 
     def set_aside_unreadable(self) -> None:
-        """Give a ``calibration.json`` that cannot be read another name, so that it does not count
-        any more."""
+        """Rename an unreadable ``calibration.json``, so that it is no longer used."""
         try:
             read_version(self.earlier)
         except NoSuchFile:
@@ -247,7 +246,7 @@ class VersionFiles:
 
 
 def _names_in(folder: Path) -> list[str]:
-    """Return the names in a folder, none if it is not there; raises :class:`BadFile`."""
+    """Return the names in a folder, none if it does not exist; raises :class:`BadFile`."""
     try:
         return [one.name for one in folder.iterdir()]
     except FileNotFoundError:
@@ -288,7 +287,7 @@ def _changed_at(path: Path) -> datetime:
 
 
 def _upgrade(document: JsonObject, at: datetime) -> JsonObject:
-    """Return a document of format 1 or 2, in which values stand alone, in the present format."""
+    """Convert a document of format 1 or 2, whose values have no sources, to the present format."""
     found: JsonObject = {"at": at, "by": "earlier"} | document
     found["values"] = _with_sources(document.get("values", {}), at)
     if isinstance(of_size := document.get("of_size"), Mapping):
@@ -298,7 +297,7 @@ def _upgrade(document: JsonObject, at: datetime) -> JsonObject:
 
 def _with_sources(values: object, at: datetime) -> object:
     if not isinstance(values, Mapping):
-        return values  # the model complains of it
+        return values  # validation rejects it
     return {key: _earlier(value, at).model_dump() for key, value in values.items()}
 
 
@@ -306,16 +305,16 @@ def _with_sources(values: object, at: datetime) -> object:
 class CubeSizes:
     """The sizes of cube that a robot takes, and the one that it is set up for.
 
-    Some values count for cubes of one size only: where a row stands in the turntable, where a face
-    is in the picture, what colours its stickers have. Others, such as the speed of a motor, count
-    for all. The file has the values for the cube that the profile is written for beside those
-    common to all; values of other cubes have their own place::
+    Some values apply to one size of cube only: the position of a row in the turntable, the place of
+    a face in the picture, the colours of its stickers. Others, such as the speed of a motor, apply
+    to all. The file has the common values and those for the profile's own cube in ``values``, those
+    for other cubes in ``of_size``::
 
         {"values":  {"actuators.turntable.max_speed_steps_per_s": 2700,   common
                      "cameras.top.views.U.quad": [...]},                  3x3x3, as the profile
          "of_size": {"5": {"cameras.top.views.U.quad": [...]}}}           5x5x5
 
-    ``written``: its profile; ``size``: layers of the cube (None: the one of the profile).
+    ``written``: its profile; ``size``: layers of the cube (default: as in the profile).
     """
 
     written: RobotProfile
@@ -323,7 +322,7 @@ class CubeSizes:
     _changed: frozenset[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Note what the profile changes for any size."""
+        """Collect the keys that the profile changes for any size."""
         document = self.written.model_dump(mode="json", exclude_unset=True)
         changes = document.get("other_cubes", {}).values()
         keys = frozenset(key for change in changes for key in _leaves(change))
@@ -331,7 +330,7 @@ class CubeSizes:
 
     @property
     def profile(self) -> RobotProfile:
-        """The robot as it is set up; raises ``UnsupportedSize`` and ``BadProfile``."""
+        """The profile for this size; raises ``UnsupportedSize`` and ``BadProfile``."""
         return for_cube(self.written, self.size)
 
     @property
@@ -341,11 +340,11 @@ class CubeSizes:
 
     @property
     def other(self) -> str | None:
-        """Return the name under which values of the present size are kept, if not the profile's."""
+        """Return the key in ``of_size`` for the present size; None for the profile's own size."""
         return None if self.layers == self.written.cube.size else str(self.layers)
 
     def split(self, values: JsonMapping) -> tuple[JsonObject, JsonObject]:
-        """Return the values common to all sizes, and those that belong to one."""
+        """Return the values common to all sizes, and those for one size."""
         own = {key: value for key, value in values.items() if self._is_own(key)}
         return {key: value for key, value in values.items() if key not in own}, own
 

@@ -18,14 +18,14 @@ from vision.locate.view_check import OddView
 EVERY_S = 0.4
 ARROWS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0), "ArrowRight": (1, 0)}
 FAR = 8
-"""Pixels that an arrow key moves a corner with Shift; without it, one."""
+"""Pixels by which an arrow key with Shift moves a corner; without Shift, one."""
 
 
 class PictureFeed:
-    """Takes pictures of a ``camera`` beside the robot's tasks, one after the other, and shows them.
+    """Successive pictures of a ``camera``, taken and shown while the robot's tasks run.
 
-    ``show`` gets each in the guide's thread, ``fail`` the reason why there is none; by default the
-    guide shows it, and goes on without a picture.
+    ``show`` gets each in the guide's thread, ``fail`` the reason if one could not be taken. By
+    default the guide shows the pictures and ignores failures.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PictureFeed:
 
 
 class CameraDialog(Dialog):
-    """Put the frame of each face where it is in the picture."""
+    """The dialog that puts the frame of each face onto the face in the picture."""
 
     def __init__(self, guide: GuideSession, step: Step) -> None:
         super().__init__(guide, step.title, step.guidance)
@@ -120,7 +120,7 @@ class CameraDialog(Dialog):
         return Contents(outline=outline, advice=tuple(self._advice))
 
     def actions(self) -> Sequence[Action]:
-        """Return what can be done with the frame."""
+        """Return the actions on the frame."""
         shown = [
             Action("find", GuideText.FIND, "f"),
             Action("corner", GuideText.OTHER_CORNER, "Tab", short="Corner"),

@@ -51,7 +51,7 @@ def _step_actions(keys: dict[int, str]) -> list[Action]:
 
 
 class MenuDialog(Dialog):
-    """All steps of this robot; first of all, every one in turn."""
+    """The list of all steps of this robot. The first line starts every step in turn."""
 
     can_be_left = False
 
@@ -62,11 +62,11 @@ class MenuDialog(Dialog):
         self._row = 0
 
     def open(self) -> None:
-        """Read what is done already."""
+        """Read which steps are done."""
         self.refresh()
 
     def refresh(self) -> None:
-        """See :meth:`Dialog.refresh`; nothing else asks the robot for anything meanwhile."""
+        """See :meth:`Dialog.refresh`. No other request to the robot runs meanwhile."""
         session = self.guide.session
         profile, found = session.profile, session.calibration
         left = [step for step in self._steps if not step.is_done(profile, found)]
@@ -81,11 +81,11 @@ class MenuDialog(Dialog):
             self._lines.append(DialogLine((step.title, *marks), opens=True))
 
     def contents(self) -> Contents:
-        """Return the steps as lines: which are done, by whom and since when."""
+        """Return the steps as lines, with who completed them and since when."""
         return Contents(lines=tuple(self._lines), row=self._row)
 
     def actions(self) -> Sequence[Action]:
-        """Return Undo; the session itself ends otherwise."""
+        """Return Undo. The session ends without an action of this dialog."""
         return [UNDO]
 
     def act(self, press: DialogPress) -> None:
@@ -100,7 +100,7 @@ class MenuDialog(Dialog):
 
 
 class ListDialog(Dialog):
-    """A step's list of what can be calibrated, read again whenever kept values change."""
+    """A step's list of things to calibrate, read again whenever kept values change."""
 
     def __init__(self, guide: GuideSession, step: Step, items: Items) -> None:
         super().__init__(guide, step.title, step.guidance)
@@ -131,7 +131,7 @@ class ListDialog(Dialog):
             self._go_on(opened, left)
 
     def _go_on(self, opened: int, left: Sequence[int]) -> None:
-        """Open the next item that is not done, after one was kept for the first time."""
+        """Open the next item to do, after one was kept for the first time."""
         if left:
             row = next((number for number in left if number > opened), left[0])
             self._begin(row, waits=True)
@@ -139,7 +139,7 @@ class ListDialog(Dialog):
             self.guide.say(GuideText.ALL_KEPT, "good")
 
     def _begin(self, row: int, *, waits: bool = False) -> None:
-        """Open an item; if it ``waits``, nothing moves until the person begins."""
+        """Open an item. If it ``waits``, nothing moves until the person begins."""
         item = self._items[row]
 
         def leave_last() -> None:
@@ -168,10 +168,10 @@ class ListDialog(Dialog):
 
 
 class PlacingDialog(Dialog):
-    """Move one actuator until it is where a named position should be.
+    """The dialog that moves one actuator until it is where a named position should be.
 
-    ``leave_last`` moves what would be in its way. If it ``waits``, nobody has asked for a motion
-    yet and may have their hands in the robot: nothing moves until the person begins.
+    ``leave_last`` moves parts out of its way. If it ``waits``, nothing moves until the person
+    begins: nobody has asked for a motion yet, and hands may be in the robot.
     """
 
     can_be_left = False
@@ -195,7 +195,7 @@ class PlacingDialog(Dialog):
         self._pictures = None if camera is None else PictureFeed(guide, camera)
 
     def open(self) -> None:
-        """Wake the actuator up and go there as far as that is confirmed, unless it waits."""
+        """Switch the actuator on and go there within the confirmed range, unless it waits."""
         if not self._waits:
             self._wake(None)
         if self._pictures is not None and self.guide.wants_pictures:
@@ -215,7 +215,7 @@ class PlacingDialog(Dialog):
         return self._path[-1]
 
     def contents(self) -> Contents:
-        """Return where the actuator should go, and its limits."""
+        """Return the actuator's target and limits."""
         position = self._position
         value = Setting(
             text=str(self._target),
@@ -227,7 +227,7 @@ class PlacingDialog(Dialog):
         return Contents(value=value, purpose=PURPOSES.get(position.purpose))
 
     def actions(self) -> Sequence[Action]:
-        """Return the motions once it is awake."""
+        """Return the motions, once the actuator is on."""
         give_up = [Action("give_up", GuideText.GIVE_UP, "Escape")]
         give_up += [Action("give_up", "", key, by_key=True) for key in "nq"]
         if not self._is_awake:
@@ -273,7 +273,7 @@ class PlacingDialog(Dialog):
             self._follow()
 
     def _go_there(self) -> None:
-        """Take one step to where the position probably is."""
+        """Take one step towards the probable position."""
         at, goal = self._placing.at, self._placing.goal
         if self.guide.busy or at is None:
             return
@@ -312,7 +312,7 @@ class PlacingDialog(Dialog):
             self._give_up()
 
     def _follow(self) -> None:
-        """Go to the last target, however many presses led to it, then keep or leave."""
+        """Go to the latest target, skipping earlier ones, then keep or leave."""
         if self.guide.busy:
             return
         if self._placing.at != self._target:
@@ -336,7 +336,7 @@ class PlacingDialog(Dialog):
             self.guide.back()
 
     def fail(self, reason: str) -> None:
-        """Forget a target that could not be reached, or leave if it was the way out."""
+        """Discard a target that could not be reached. Leave if the person gave up."""
         super().fail(reason)
         self._goes_there = False
         gave_up, self._keeping = self._keeping is False, None
@@ -348,7 +348,7 @@ class PlacingDialog(Dialog):
 
 
 class MeasurementDialog(Dialog):
-    """A measurement that the robot makes, or a value set by eye, kept if the person wants it."""
+    """A measurement by the robot, or a value set by eye. The person decides whether to keep it."""
 
     def __init__(self, guide: GuideSession, measurement: Measurement, heading: str = "") -> None:
         super().__init__(guide, heading or measurement.name, measurement.guidance)
@@ -359,7 +359,7 @@ class MeasurementDialog(Dialog):
         self._question = ""
 
     def contents(self) -> Contents:
-        """Return the value that can be set by eye, the results, and the question asked."""
+        """Return the value that can be set by eye, the results, and the open question."""
         value = self._measurement.value
         return Contents(
             columns=self._measurement.columns,
@@ -370,7 +370,7 @@ class MeasurementDialog(Dialog):
         )
 
     def actions(self) -> Sequence[Action]:
-        """Return those of the measurement; while it asks a question, only the answers."""
+        """Return the measurement's actions, or only the answers while it asks a question."""
         found = self._measurement
         if self._question:
             yes = Action("yes", GuideText.YES, "y", moves=True)
@@ -402,7 +402,7 @@ class MeasurementDialog(Dialog):
             acts[press.do]()
 
     def tick(self) -> None:
-        """Say how long the robot has been at work."""
+        """Show how long the robot has been at work."""
         if self._script is not None:
             time_text = clock_text(time.monotonic() - self._began_s)
             self.guide.say(GuideText.AT_WORK_FOR, time=time_text)
@@ -413,7 +413,7 @@ class MeasurementDialog(Dialog):
             self.guide.session.stop_beside()
 
     def close(self) -> None:
-        """End the script, which withdraws values it only tried out."""
+        """End the script, which withdraws its provisional values."""
         if self._script is not None and not self.guide.busy:
             self._script.close()
 
@@ -475,7 +475,7 @@ class MeasurementDialog(Dialog):
 
 
 def step_dialog(step: Step, items: Items | None = None) -> MakeDialog:
-    """Return the maker of a step's dialog, with other ``items`` in its list if they are given."""
+    """Return the maker of a step's dialog; ``items`` replace those of its list."""
     if step is STEPS["camera"]:
         return partial(CameraDialog, step=step)
     listed = items or step.items
@@ -494,7 +494,7 @@ def step_dialog(step: Step, items: Items | None = None) -> MakeDialog:
 def measurement_dialog(
     measurement: Measurement, leave_last: Callable[[], None] = lambda: None, *, waits: bool = False
 ) -> MakeDialog:
-    """Return the maker of one measurement's dialog; see :class:`PlacingDialog` for the rest."""
+    """Return the maker of one measurement's dialog; for the rest see :class:`PlacingDialog`."""
     if isinstance(measurement, Placing):
         return partial(PlacingDialog, placing=measurement, leave_last=leave_last, waits=waits)
     return partial(MeasurementDialog, measurement=measurement)

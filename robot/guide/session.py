@@ -32,13 +32,13 @@ T = TypeVar("T")
 TICK_S = 1.0
 
 ShowPicture = Callable[[bytes, Image], None]
-"""Takes a camera's picture, as JPEG and as uint8[H, W, 3] RGB."""
+"""Shows a camera's picture, given as JPEG and as uint8[H, W, 3] RGB."""
 
 
 class Dialog:
     """Base of dialogs; all methods are called in the thread of the guide session.
 
-    ``can_be_left``: it takes the usual ways out, Undo, Back and Next; others have their own.
+    ``can_be_left``: it has the usual actions Undo, Back and Next; other dialogs have their own.
     """
 
     can_be_left = True
@@ -50,7 +50,7 @@ class Dialog:
         self.place: tuple[int, int] | None = None
 
     def open(self) -> None:
-        """Begin; it has just come to the top for the first time."""
+        """Begin, when the dialog comes to the top for the first time."""
 
     def refresh(self) -> None:
         """Update after a change of kept values, or when the dialog above was left."""
@@ -63,17 +63,17 @@ class Dialog:
         """Stop the robot's task early because the person is leaving."""
 
     def close(self) -> None:
-        """End; it will not be shown again."""
+        """End, because the dialog will not be shown again."""
 
     def tick(self) -> None:
         """Update once a second while the robot is at work."""
 
     def contents(self) -> Contents:
-        """Return what it shows now."""
+        """Return the present contents."""
         return Contents()
 
     def actions(self) -> Sequence[Action]:
-        """Return its own actions."""
+        """Return the dialog's own actions."""
         return ()
 
     def act(self, press: DialogPress) -> None:
@@ -81,7 +81,7 @@ class Dialog:
 
 
 class GuideSession:
-    """Show dialogs of one robot and take what the person does in them.
+    """The dialogs of one robot, with the person's actions in them.
 
     Everything runs in the thread that calls :meth:`run`, except the robot's tasks, which ``robot``
     executes one at a time. ``show`` gets each new state of the dialog on top. ``was_stopped`` turns
@@ -145,7 +145,7 @@ class GuideSession:
 
     @property
     def has_events(self) -> bool:
-        """True if events are waiting to be handled."""
+        """Return whether events are waiting."""
         return not self._events.empty()
 
     def press(self, press: DialogPress) -> None:
@@ -157,7 +157,7 @@ class GuideSession:
         self.later(self._end)
 
     def later(self, event: Callable[[], None]) -> None:
-        """Have something done in the session's own thread, from any thread."""
+        """Call ``event`` in the session's own thread, from any thread."""
         self._events.put(event)
 
     def say(self, text: str, mood: Mood = "", about: str = "", **parameters: str | float) -> None:
@@ -172,7 +172,7 @@ class GuideSession:
         dialog.open()
 
     def go_through(self, series: Sequence[MakeDialog], number: int = 0) -> None:
-        """Show a series of dialogs one after the other, as long as the person chooses Next."""
+        """Show a series of dialogs from ``number``; Next leads from one to the next."""
         dialog = series[number](self)
         if len(series) > 1:
             dialog.place = (number + 1, len(series))
@@ -186,13 +186,13 @@ class GuideSession:
             self._dialogs[-1].refresh()
 
     def undo(self) -> None:
-        """Take back the values that were kept last."""
+        """Undo the values that were kept last."""
         self.attempt("", self.session.undo, self._report_undone)
 
     def attempt(self, text: str, work: Callable[[], T], done: Callable[[T], None]) -> bool:
-        """Have the robot do something that takes a while; return False if it is at work already.
+        """Let the robot do ``work`` that takes a while. Return False if it is already at work.
 
-        ``done`` gets the result; :meth:`Dialog.fail` the reason if there is none.
+        ``done`` gets the result, or :meth:`Dialog.fail` the reason if the work fails.
         """
         if self.busy:
             self.say(GuideText.WAIT, "bad")

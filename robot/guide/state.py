@@ -15,16 +15,16 @@ from solver.files import JsonMapping
 
 Mood = Literal["", "good", "bad"]
 Part = Annotated[float, Field(ge=0, le=1)]
-"""A distance in parts of a picture's width or height."""
+"""A distance as a fraction of a picture's width or height."""
 
 
 @dataclass(frozen=True)
 class Action:
     """Something a person can do: ``do`` goes into a :class:`DialogPress`, ``label`` on the button.
 
-    ``key`` is named as browsers name it, with ``Shift+`` or ``Control+`` in front. ``moves``: the
-    robot moves at once, so a button has to be held down. ``by_key``: only a key does it; without a
-    label it repeats another action. ``short`` replaces the label where room is scarce.
+    ``key``: its name in browsers, with ``Shift+`` or ``Control+`` in front. ``moves``: the robot
+    moves at once, so a button has to be held down. ``by_key``: only a key does it; without a label
+    it repeats another action. ``short`` replaces the label where room is scarce.
     """
 
     do: str
@@ -36,9 +36,9 @@ class Action:
 
 
 class DialogPress(ApiRequest):
-    """An action taken in the dialog of this number, with what it needs.
+    """An action in the dialog of this number, with its parameters.
 
-    ``open`` needs a ``row``; ``put`` needs the place ``x``, ``y`` of a ``corner``.
+    ``open`` needs a ``row``; ``put`` needs a ``corner`` and its new place ``x``, ``y``.
     """
 
     do: str = Field(max_length=64)
@@ -51,8 +51,10 @@ class DialogPress(ApiRequest):
 
 @dataclass(frozen=True)
 class DialogLine:
-    """A line of a list or table. ``colour``: sRGB behind the first cell. ``opens``: it can be
-    chosen."""
+    """A line of a list or table.
+
+    ``colour``: sRGB behind the first cell. ``opens``: a person can choose it.
+    """
 
     cells: tuple[str, ...]
     colour: tuple[int, int, int] | None = None
@@ -61,7 +63,7 @@ class DialogLine:
 
 @dataclass(frozen=True)
 class Setting:
-    """A value that is being set. ``kept``: by somebody; ``original``: of the profile."""
+    """A value that is being set. ``kept``: the confirmed value; ``original``: the profile's."""
 
     text: str
     unit: str = ""
@@ -72,7 +74,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Outline:
-    """The frame of a face in a camera's picture: corners in parts of its width and height."""
+    """The frame of a face in a picture: corners as fractions of its width and height."""
 
     camera: str
     face: str
@@ -84,7 +86,7 @@ class Outline:
 class Contents:
     """Everything a dialog shows besides its heading, guidance and actions.
 
-    ``row`` is the line that was opened last. ``purpose``: what is right, beside the live picture.
+    ``row``: the line that was opened last. ``purpose``: the right result, beside the live picture.
     """
 
     columns: Sequence[str] = ()
@@ -112,9 +114,9 @@ class Notice:
 class DialogState:
     """Everything that a screen shows of the dialog on top.
 
-    ``dialog`` is its number, another one each time a dialog comes to the top. ``name`` is the
-    heading in a few words; ``parameters`` fill placeholders of the guidance. ``place``: number of
-    the step and count of the series, if it is one of several.
+    ``dialog``: its number, which changes whenever a dialog comes to the top. ``name``: the heading
+    in a few words. ``parameters`` fill placeholders of the guidance. ``place``: number of the step
+    and length of the series, if it is one of several.
     """
 
     dialog: int

@@ -1,4 +1,4 @@
-"""Texts of the dialogs themselves; those of a step and of its measurements are in its module."""
+"""Texts of the dialogs themselves. Those of a step and its measurements are in its module."""
 
 from __future__ import annotations
 

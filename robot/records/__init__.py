@@ -1,1 +1,1 @@
-"""Records: runs, timelines and the files they are kept in."""
+"""Records: runs, timelines and their files."""

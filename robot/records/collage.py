@@ -1,7 +1,7 @@
-"""One picture of a run: the photographs of the six faces as the unfolded cube, with what was read.
+"""One picture of a run: the photographs of the six faces as the unfolded cube, with its reading.
 
-Each face is cut out of its photograph and set upright. The dot on a sticker has the colour that the
-sticker was read as. Beside the net are the run's number, date, time and moves.
+Each face is cut out of its photograph and set upright. The dot on a sticker shows the colour that
+was read. Beside the net are the run's number, date, time and moves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vision.explain import Canvas, wrap_words
 
 MOST_BYTES = 200 * 1024
 QUALITIES = (88, 75, 60, 45)
-"""Quality of the JPEG: the first with which it is no larger than :data:`MOST_BYTES`."""
+"""Qualities of the JPEG. The first that keeps it within :data:`MOST_BYTES` is used."""
 
 _SIDE, _GAP, _MARGIN = 240, 8, 16
 _PLACES = {"U": (1, 0), "L": (0, 1), "F": (1, 1), "R": (2, 1), "B": (3, 1), "D": (1, 2)}
@@ -41,7 +41,7 @@ _LOOK = re.compile(r"scanning-([0-9]{1,6})-([URFDLB])\.jpg")
 
 
 def faces_of(record: RunRecord) -> Mapping[str, str]:
-    """Return the last photograph of each face that the scan of a run looked at, by face."""
+    """Return the name of the last photograph of each face in the scan of a run, by face."""
     found = [match for name in record.photos if (match := _LOOK.fullmatch(name))]
     return {match[2]: match[0] for match in sorted(found, key=lambda match: int(match[1]))}
 
@@ -49,9 +49,9 @@ def faces_of(record: RunRecord) -> Mapping[str, str]:
 def draw_collage(record: RunRecord, load: Callable[[str], bytes]) -> bytes:
     """Return the collage as JPEG; ``load`` returns the bytes of a photograph.
 
-    A photograph whose record does not say where the face is in it (of an older version) is shown
-    whole. Raises :class:`StorageError`, with the code ``NOT_STORED``, for a run without photographs
-    of faces, or if none of them can be read.
+    A photograph is shown whole if the record (of an older version) lacks the corners of its face.
+    Raises :class:`StorageError`, with the code ``NOT_STORED``, for a run without photographs of
+    faces, or if none of them can be read.
     """
     names = faces_of(record)
     images = {face: _photograph(name, load) for face, name in names.items()}
@@ -79,7 +79,7 @@ def _paste_face(
     image: NDArray[np.uint8],
     corners: list[tuple[float, float]] | None,
 ) -> None:
-    """Paste a face, or the whole photograph if nobody knows where the face is in it."""
+    """Paste a face, or the whole photograph if its corners are unknown."""
     height, width = image.shape[:2]
     if corners is None:
         scale = _SIDE / max(width, height)
@@ -101,7 +101,7 @@ def _letters_of(facelets: str, face: str) -> str:
 
 
 def _draw_dots(canvas: Canvas, at: tuple[int, int], letters: str) -> None:
-    """Draw what was read on each sticker."""
+    """Draw the reading of each sticker."""
     size = isqrt(len(letters))
     pitch = _SIDE / size
     for number, letter in enumerate(letters):
@@ -112,7 +112,7 @@ def _draw_dots(canvas: Canvas, at: tuple[int, int], letters: str) -> None:
 
 
 def _write_facts(canvas: Canvas, record: RunRecord) -> None:
-    """Write what the run was into the corner beside the upper face, without words of a language."""
+    """Write the run's facts into the corner beside the upper face, without words of a language."""
     left = _MARGIN + 2 * (_SIDE + _GAP) + 8
     canvas.text((left, _MARGIN + 30), f"#{int(record.id)}", _BRIGHT, 28, bold=True)
     started = record.started_at.astimezone().strftime("%Y-%m-%d  %H:%M")

@@ -1,8 +1,8 @@
 """JSON documents as pydantic models: their base classes, and the functions that read them.
 
-Files of our own, answers of other processes and messages of the page are all read here: within
-bounds (:mod:`solver.files`), and then as a model. Programs that do without pydantic read objects
-with :func:`solver.files.parse_object`, which has the same bounds.
+Our own files, answers of other processes and messages of the page are all read here: within limits
+of size (:mod:`solver.files`), and then as a model. Programs without pydantic read objects with
+:func:`solver.files.parse_object`, which has the same limits.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from solver.files import BadFile, decode_text, parse_json, read_file
 
 
 class ApiDocument(BaseModel):
-    """Base of documents; unknown keys are refused, not ignored."""
+    """Base of documents. Unknown keys are rejected, not ignored."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Nothing(ApiDocument):
-    """An empty answer: the request was carried out."""
+    """An empty answer, if the request succeeded."""
 
 
 class ApiRequest(ApiDocument):
-    """Base of requests; values must have the described type and are not converted."""
+    """Base of requests. Values must have the described type and are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -45,29 +45,29 @@ WholeNumber = Annotated[int, BeforeValidator(_as_whole_number)]
 Document = TypeVar("Document", bound=BaseModel)
 
 LARGEST_DOCUMENT = 16 * 1024 * 1024
-"""Bytes; the largest of ours is the record of a big cube's solve, of about 1 MB."""
+"""Most bytes of a document. Our largest, the record of a big cube's solve, has about 1 MB."""
 
 MOST_PROBLEMS = 5
-"""Number of problems of a document that are listed; the others are counted."""
+"""Most problems of a document to list. The others are only counted."""
 
 
 def read_document(path: Path, model: type[Document], limit: int = LARGEST_DOCUMENT) -> Document:
     """Return the document in an ordinary file.
 
     Raises :class:`solver.files.NoSuchFile`, and :class:`solver.files.BadFile` with the file's name
-    and what is wrong with it.
+    and problems.
     """
     return parse_document(read_file(path, limit), model, str(path))
 
 
 def parse_document(data: bytes | str, model: type[Document], source: str) -> Document:
-    """Return the document that ``data`` of ``source`` holds; raises ``BadFile``."""
+    """Return the document in ``data``, which is from ``source``; raises ``BadFile``."""
     text = decode_text(data, source) if isinstance(data, bytes) else data
     return check_document(parse_json(text, source), model, source)
 
 
 def check_document(found: object, model: type[Document], source: str) -> Document:
-    """Return a JSON value, already parsed, as its model; raises ``BadFile``."""
+    """Return a parsed JSON value as its model; raises ``BadFile``."""
     try:
         return model.model_validate(found)
     except ValidationError as error:
@@ -75,7 +75,7 @@ def check_document(found: object, model: type[Document], source: str) -> Documen
 
 
 def _problems_of(error: ValidationError) -> str:
-    """Return where a document is not as its model says, and how, for a person."""
+    """Return a document's violations of its model, with their places, for a person."""
     problems = error.errors(include_url=False, include_context=False)
     listed = [_name_place(item["loc"]) + _problem_of(item) for item in problems[:MOST_PROBLEMS]]
     more = len(problems) - len(listed)
@@ -89,5 +89,5 @@ def _problem_of(item: ErrorDetails) -> str:
 
 
 def _name_place(location: tuple[int | str, ...]) -> str:
-    """The place in a document as the beginning of a sentence."""
+    """Return the place in a document as the beginning of a sentence."""
     return ".".join(shortened(str(part)) for part in location) + ": " if location else ""

@@ -22,7 +22,7 @@ _COLUMNS = (
     *(f"{stage}_s" for stage in _STAGES),
     *("planned_s", "executed_s", "moves", "attempts", "state", "solution", "scramble"),
 )
-"""Names of the columns, which end with the unit: seconds."""
+"""Names of the columns. Those of times end with their unit, seconds."""
 
 SCRAMBLERS = {2: "222so", 3: "333", 4: "444wca", 5: "555wca", 6: "666wca", 7: "777wca"}
 """csTimer's scramblers by the number of layers (its source, `scramble/`)."""
@@ -34,9 +34,9 @@ def size_of(run: RunRecord) -> int | None:
 
 
 def scramble_of(run: RunRecord) -> str:
-    """Return moves from a solved cube to the one that the run read, or "" where unknown.
+    """Return moves from a solved cube to the one that the run read, or "" if unknown.
 
-    They are the solution backwards. A run that started over has a solution of another cube.
+    They are the inverse of the solution. A run that started over has a solution of another cube.
     """
     size = size_of(run)
     if run.facelets is None or run.moves is None or size is None:
@@ -45,7 +45,7 @@ def scramble_of(run: RunRecord) -> str:
         if not from_facelets(run.facelets, size).apply(run.moves).is_solved:
             return ""
         return " ".join(str(move.inverse) for move in reversed(parse_moves(run.moves, size)))
-    except CubistError:  # of a version that wrote them another way
+    except CubistError:  # a version with another notation wrote them
         return ""
 
 
@@ -82,7 +82,7 @@ def _row_of(run: RunRecord) -> dict[str, object]:
 
 
 def to_cstimer(runs: Iterable[RunRecord]) -> str:
-    """Return all attempts as csTimer exports them: a session for each size of cube.
+    """Return all attempts as csTimer exports them: a session for each robot and size of cube.
 
     A solve is ``[[penalty, milliseconds], scramble, comment, seconds since 1970]`` with the penalty
     -1 for a DNF. csTimer recognises such a file by its first key, ``session1``.

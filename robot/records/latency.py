@@ -1,7 +1,7 @@
-"""Waits of a robot beside its own motion: from a picture to the first pulse of a plan.
+"""Latencies of a robot apart from its motion: from a picture to the first pulse of a plan.
 
-Each stage is timed where it happens, by the one :class:`Stopwatch` that the rooms of a machine
-share; the record of a job takes what it measured.
+Each stage is timed where it happens, by the one :class:`Stopwatch` that the parts of a machine
+share. The record of a job gets its measurements.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ STAGES = {
     "start": "from the plan to the link: records, threads, where it may be cut",
     "upload": "from the link to the first pulse: checks, messages, the board's start",
 }
-"""Every stage in the order of a solve, and what it is."""
+"""Every stage, in the order of a solve, with its description."""
 
 Samples = Mapping[str, Sequence[float]]
-"""Seconds, each time, for every stage that there was."""
+"""Durations in seconds by stage."""
 
 
 class Stopwatch:
-    """Collects how long stages took, in seconds; from any thread."""
+    """The durations of stages in seconds, added by any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -44,32 +44,32 @@ class Stopwatch:
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
-        """Note how long the block takes, unless it raises."""
+        """Add the duration of the block, unless it raises."""
         begun = self._clock()
         yield
         self.add(stage, self._clock() - begun)
 
     def begin(self, stage: str) -> None:
-        """A stage begins that ends in another room."""
+        """Begin a stage that :meth:`end` ends elsewhere."""
         with self._lock:
             self._begun[stage] = self._clock()
 
     def end(self, stage: str) -> None:
-        """End a wait; do nothing if it had not begun."""
+        """End a stage; do nothing if it had not begun."""
         with self._lock:
             begun = self._begun.pop(stage, None)
         if begun is not None:
             self.add(stage, self._clock() - begun)
 
     def take(self) -> dict[str, list[float]]:
-        """Return the waits since the last call, in the order of a solve."""
+        """Return the durations added since the last call, in the order of a solve."""
         with self._lock:
             found, self._samples, self._begun = self._samples, {}, {}
         return {stage: found[stage] for stage in STAGES if stage in found}
 
 
 def percentile(samples: Sequence[float], part: float) -> float:
-    """The smallest sample that at least this ``part`` (0..1) of all do not exceed.
+    """Return the smallest sample that at least this ``part`` (0..1) of all do not exceed.
 
     Raises ``ValueError`` without samples.
     """

@@ -1,8 +1,8 @@
 """Dated versions of a robot's profile that its owner has kept, and the one in force.
 
 A version is the owner's text, byte for byte, so comments and the order of keys stay. The file that
-the service's settings name is version 0 and is never changed. A version has a file of its own, in
-a folder named after that file::
+the service's settings name is version 0 and is never changed. Each version is a separate file, in a
+folder named after that file::
 
     profiles/cubotino/000001_20260503T101500Z.yaml    kept on 2026-05-03
     profiles/cubotino/000002_20260504T090000Z.file    version 0 is in force again
@@ -53,7 +53,7 @@ _DATE = "%Y%m%dT%H%M%SZ"
 class ProfileVersion:
     """A version of a profile. ``at``: when it was kept, None for the original.
 
-    ``is_original``: it puts the original file in force again.
+    ``is_original``: it restores the original file.
     """
 
     number: int
@@ -94,7 +94,7 @@ class ProfileVersions:
 
     @property
     def latest(self) -> ProfileVersion:
-        """Return the version that counts from the next start on."""
+        """Return the version in force from the next start."""
         return self.list()[-1]
 
     def text(self, number: int) -> str:
@@ -120,7 +120,7 @@ class ProfileVersions:
     def check(self, text: str) -> RobotProfile:
         """Return the profile that ``text`` describes; raises :class:`BadProfile`.
 
-        Everything that could keep the daemon from starting with it is a fault.
+        Anything that could prevent the daemon from starting with it is a fault.
         """
         file = self.original.name
         if len(text.encode(errors="replace")) > MAX_BYTES:
@@ -144,18 +144,18 @@ class ProfileVersions:
             return None
 
     def keep(self, text: str) -> ProfileVersion:
-        """Keep a text as a new version; raises :class:`BadProfile` if it is no good profile."""
+        """Keep a text as a new version; raises :class:`BadProfile` if the profile has faults."""
         self.check(text)
         return self._write(text.encode(), "yaml")
 
     def restore(self, number: int) -> ProfileVersion:
-        """Keep a version again, as a new one; raises :class:`BadProfile` if it is not good."""
+        """Keep an old version as a new one; raises :class:`BadProfile` if it has faults."""
         text = self.text(number)
         version = next(one for one in self.list() if one.number == number)
         return self._write(b"", "file") if version.is_original else self.keep(text)
 
     def settle(self) -> None:
-        """Remove what saves that were cut off have left; call it at the daemon's start only."""
+        """Remove the remains of interrupted saves. Call it at the daemon's start only."""
         with contextlib.suppress(OSError):
             remove_leftovers(self._folder)
 

@@ -1,4 +1,4 @@
-"""The record of a run: what happened in one job, as it is stored, listed and sent."""
+"""The record of a run: the events of one job, as stored, listed and sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NoteRecord(BaseModel):
 
 
 def notes_of(texts: Iterable[str]) -> list[NoteRecord]:
-    """The codes of those texts that have one."""
+    """Return the texts that have a code, with code and parameters."""
     return [
         NoteRecord(text=str(text), code=text.code, parameters=text.parameters)
         for text in texts
@@ -39,10 +39,10 @@ def notes_of(texts: Iterable[str]) -> list[NoteRecord]:
 
 
 class FaultRecord(BaseModel):
-    """A fault as told to people: its stable ``code``, what happened, and what to do about it.
+    """A fault for people: its stable ``code``, what happened, and what to do about it.
 
-    ``detail`` is the part of ``cause`` that says where: an actuator or a port. ``notes``: the codes
-    of cause and remedy, if they have one.
+    ``detail``: the place, part of ``cause``: an actuator or a port. ``notes``: codes of cause and
+    remedy, if they have any.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,7 +55,7 @@ class FaultRecord(BaseModel):
 
     @classmethod
     def of(cls, error: CubistError) -> FaultRecord:
-        """Return an error for the record, with the usual remedy unless it has its own."""
+        """Return the record of an error, with the usual remedy unless it has its own."""
         usual = FAULTS[error.code].remedy if error.code in FAULTS else ""
         return cls(
             code=error.code,
@@ -67,7 +67,7 @@ class FaultRecord(BaseModel):
 
 
 class RunEvent(BaseModel):
-    """Something that happened ``at_s`` seconds after the start; a step has code and parameters."""
+    """An event ``at_s`` seconds after the start; a step has code and parameters."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -80,7 +80,8 @@ class RunEvent(BaseModel):
 class LinkRecord(BaseModel):
     """Traffic on the serial line: messages, those sent again, those damaged on either side.
 
-    ``held``: pauses because the Pi was silent; ``underruns``, ``late``: turns that came too late.
+    ``held``: pauses because the Pi was silent; ``underruns``, ``late``: turns that arrived too
+    late.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -95,7 +96,7 @@ class LinkRecord(BaseModel):
     late: int = 0
 
     def __add__(self, other: LinkRecord) -> LinkRecord:
-        """Add up the counts of both."""
+        """Return the sum of the counts."""
         return self._each(other, 1)
 
     def __sub__(self, other: LinkRecord) -> LinkRecord:
@@ -109,7 +110,7 @@ class LinkRecord(BaseModel):
 
 
 class _Operation(BaseModel):
-    """The fields that every operation of a plan has; others depend on the kind of mechanism."""
+    """The fields common to all mechanisms' operations; others depend on the kind of mechanism."""
 
     op: str
     start_us: int = Field(ge=0)
@@ -143,16 +144,15 @@ bottom left; x and y in fractions of the photograph's width and height."""
 
 
 class RunRecord(BaseModel):
-    """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us.
+    """One job. ``timings_s``: seconds by stage; planned and executed times are in us.
 
-    ``latency_s``: how long each stage of :data:`robot.records.latency.STAGES` took, each time.
+    ``latency_s``: durations of each stage of :data:`robot.records.latency.STAGES`.
 
-    ``moves`` and what is planned are of the last plan, which begins with the cube's faces of
-    ``orientation`` at the robot's sites U and F; ``recoveries`` say, in the order it
-    happened, what went wrong on the way and what was done about it. ``notes``: codes of those among
-    recoveries and warnings that have one. ``greedy_us``: what the moves would take, each done the
-    fastest way by itself. ``to``: what the cube was to become, as it was asked; None: solved.
-    ``corners``: of the face in each photograph of one.
+    ``moves`` and planned values are those of the last plan, which begins with the cube's faces of
+    ``orientation`` at the robot's sites U and F. ``recoveries``: problems of the job in their
+    order, each with its recovery. ``notes``: codes of recoveries and warnings that have one.
+    ``greedy_us``: duration if each move by itself were done the fastest way. ``to``: the goal for
+    the cube as requested; None: solved. ``corners``: of the face in each photograph of a face.
     """
 
     id: str
@@ -185,21 +185,21 @@ class RunRecord(BaseModel):
 
     @property
     def move_count(self) -> int:
-        """Number of ``moves``."""
+        """The number of ``moves``."""
         return len((self.moves or "").split())
 
     def shortened(self) -> RunRecord:
-        """The record without plan, reading, waits and events, which are most of it."""
+        """Return the record without plan, reading, latencies and events, which are most of it."""
         long: JsonObject = {"operations": [], "reading": {}, "events": [], "latency_s": {}}
         return self.model_copy(update=long)
 
     def summary(self) -> RunRecord:
-        """The record without its long parts, for lists."""
+        """Return the record without its long parts, for lists."""
         return self.shortened().model_copy(update={"photos": [], "corners": {}})
 
 
 class UnreadableRun(ApiDocument):
-    """A run whose record cannot be read: damaged, or of a version of Cubist that we do not know."""
+    """A run whose record cannot be read: damaged, or of an unknown version of Cubist."""
 
     id: str
     reason: str

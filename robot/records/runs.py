@@ -1,7 +1,7 @@
-"""Run records: what happened in each job, with photographs, readable after any crash.
+"""Run records: the events of each job, with photographs, readable after any crash.
 
-``<state>/runs/000123/run.json`` and the pictures beside it. A record is rewritten atomically as the
-job goes on, so what a crash leaves is a complete record of everything up to it.
+``<state>/runs/000123/run.json`` and the pictures beside it. A record is rewritten atomically during
+the job, so after a crash it is complete up to that moment.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from solver.files import BadFile, NoSuchFile, parse_object
 
 RECORD_NAME = "run.json"
 EXPLANATION_NAME = "reading.png"
-"""The picture of how the cube was read."""
+"""The picture that explains the reading of the cube."""
 
 TIME_LAPSE_NAME = "time-lapse.webp"
 """The animation of the whole run."""
@@ -46,11 +46,11 @@ MEDIA_TYPES = {
     ".png": "image/png",
     ".webp": "image/webp",
 }
-"""Of a run's files."""
+"""Media types of a run's files."""
 
 RESERVE_NAME = "outcome.reserve"
 RESERVE_BYTES = 64 * 1024
-"""Kept free for the end of a run: a short record has a few thousand bytes."""
+"""Room kept free for the end of a run; a short record has a few thousand bytes."""
 
 LARGEST_RECORD_BYTES = 64 * 1024 * 1024
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
@@ -60,7 +60,7 @@ NUMBER_PATTERN = "[0-9]{1,18}"
 
 _RUN_NUMBER = re.compile(NUMBER_PATTERN)
 _REMOVED_PREFIX = ".removed-"
-"""Begins the name of a run's folder while it is removed, so that half of it is taken for no run."""
+"""Prefix of a run's folder during its removal, so that a part of it does not count as a run."""
 
 _log = logging.getLogger("cubistd")
 
@@ -69,8 +69,8 @@ _log = logging.getLogger("cubistd")
 class Recovery:
     """The numbers of the records that a start closed, and the runs that it could not read.
 
-    ``is_certain``: no other job can have been broken off. Not so where the newest record or the
-    whole folder cannot be read.
+    ``is_certain``: no other job can have been interrupted. False if the newest record or the whole
+    folder cannot be read.
     """
 
     closed: list[str] = field(default_factory=list)
@@ -79,9 +79,9 @@ class Recovery:
 
 
 class RunWriter:
-    """The record of the job under way. Not for use by two threads at once.
+    """The record of the running job. Not for use by two threads at once.
 
-    Without a ``directory`` nothing is kept: what :func:`unrecorded` gives where the disk fails.
+    Without a ``directory`` nothing is kept; :func:`unrecorded` returns this if the disk fails.
     """
 
     def __init__(self, directory: Path | None, record: RunRecord) -> None:
@@ -89,21 +89,21 @@ class RunWriter:
         self.record = record
 
     def save(self) -> None:
-        """Write the record as it is now. Raises :class:`StorageError`."""
+        """Write the present record. Raises :class:`StorageError`."""
         if self.directory is not None:
             text = self.record.model_dump_json(indent=1)
             write_atomically(self.directory / RECORD_NAME, text.encode())
 
     def reserve(self) -> None:
-        """Occupy the room that :meth:`finish` needs, while there is some; raises StorageError."""
+        """Reserve the room that :meth:`finish` needs, while there is some; raises StorageError."""
         if self.directory is not None:
             reserve_room(self.directory / RESERVE_NAME, RESERVE_BYTES)
 
     def finish(self) -> None:
-        """Write the record of a job that is over, at least its outcome, also on a full disk.
+        """Write the record of a finished job, or at least its outcome if the disk is full.
 
-        The room reserved at the start is given back for it. Raises :class:`StorageError` where even
-        the short record does not fit.
+        This uses the room reserved at the start. Raises :class:`StorageError` if even the short
+        record does not fit.
         """
         if self.directory is None:
             return
@@ -116,7 +116,7 @@ class RunWriter:
             RunWriter(self.directory, self.record.shortened()).save()
 
     def save_photo(self, name: str, encoded: bytes) -> None:
-        """Keep a picture, already encoded, under a file name like ``scan-F.jpg``."""
+        """Keep an encoded picture under a file name like ``scan-F.jpg``."""
         if self.directory is not None:
             write_atomically(self.directory / name, encoded)
             self.record.photos.append(name)
@@ -125,8 +125,8 @@ class RunWriter:
 class RunStore:
     """All records of a robot.
 
-    ``limit_bytes`` is what :meth:`prune` lets them occupy, ``reserve_bytes`` what it keeps free on
-    the disk.
+    ``limit_bytes``: largest size that :meth:`prune` allows; ``reserve_bytes``: room that it keeps
+    free on the disk.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class RunStore:
     def begin(self, kind: JobKind, robot: str, now: datetime) -> RunWriter:
         """Start the record of a job, under the next free number. Raises :class:`StorageError`.
 
-        Old records make room for it first.
+        Old records are removed first, if it needs their room.
         """
         made = None
         try:
@@ -203,11 +203,11 @@ class RunStore:
         return media, read_regular(self.directory_of(run_id) / name, LARGEST_FILE_BYTES)
 
     def photo(self, run_id: str, name: str) -> bytes:
-        """Return a picture that the record of a run names, also if it does so only in memory."""
+        """Return a picture that the record of a run names, even if only in memory so far."""
         return read_regular(self.directory_of(run_id) / name, LARGEST_FILE_BYTES)
 
     def directory_of(self, run_id: str) -> Path:
-        """Return the folder of a run; raises :class:`StorageError` unless it is a number."""
+        """Return the folder of a run; raises :class:`StorageError` unless the id is a number."""
         if not is_run_number(run_id):
             told = shortened(run_id)
             raise StorageError(f"run {told!r}: not a run number; `cubist runs` lists them")
@@ -216,7 +216,7 @@ class RunStore:
     def latest(self, count: int) -> RunList:
         """Return the last ``count`` readable records, and the unreadable runs since the oldest.
 
-        Newest first. Raises :class:`StorageError` where the folder itself cannot be read.
+        Newest first. Raises :class:`StorageError` if the folder itself cannot be read.
         """
         found = RunList(runs=[])
         for run_id in reversed(self.ids()):
@@ -232,7 +232,7 @@ class RunStore:
     def readable(self) -> Iterator[RunRecord]:
         """Yield all records that can be read, without their long parts, oldest first.
 
-        Raises :class:`StorageError` where the folder itself cannot be read.
+        Raises :class:`StorageError` if the folder itself cannot be read.
         """
         for run_id in self.ids():
             record = self._load_or_explain(run_id)
@@ -240,10 +240,10 @@ class RunStore:
                 yield record.summary()
 
     def recover(self) -> Recovery:
-        """Clear half-written files and close open records after a crash.
+        """Remove half-written files and close open records after a crash.
 
-        A run that cannot be read stays as it is, and the log names it. Where the disk is too full
-        to close a record, it stays open until the next start.
+        A run that cannot be read stays unchanged, and the log names it. If the disk is too full to
+        close a record, it stays open until the next start.
         """
         try:
             ids = self.ids()
@@ -275,8 +275,8 @@ class RunStore:
     def prune(self) -> list[str]:
         """Remove the oldest records until the rest fit; return their numbers.
 
-        The newest stays in any case, and so does every run that cannot be read: it counts for the
-        room, and where it alone is too much the log says so.
+        The newest readable run always stays, and so does every run that cannot be read. Unreadable
+        runs count towards the limit; if they prevent meeting it, a warning is logged.
         """
         try:
             sizes = {run_id: _size(self.directory_of(run_id)) for run_id in self.ids()}
@@ -303,7 +303,7 @@ class RunStore:
         return removed
 
     def _excess(self, total: int) -> int:
-        """Return the bytes by which records exceed the limit, or what the disk has room for."""
+        """Return the bytes by which records exceed the limit or the room on the disk."""
         if not total:
             return 0
         lacking = self.reserve_bytes - shutil.disk_usage(self.directory).free
@@ -314,7 +314,7 @@ class RunStore:
         return next((run.id for run in runs if isinstance(run, RunRecord)), None)
 
     def _remove(self, run_id: str) -> bool:
-        """Remove a run's folder in one step: no reader and no power cut finds half of it."""
+        """Remove a run's folder in one step, so that no part is found, even after a power cut."""
         directory = self.directory_of(run_id)
         going = directory.with_name(_REMOVED_PREFIX + directory.name)
         try:
@@ -344,7 +344,7 @@ def _is_folder_name(name: str) -> bool:
 
 
 def _remove_if_empty(directory: Path) -> bool:
-    """Remove the folder of a run that was broken off before it had a record."""
+    """Remove the folder of a run that was interrupted before it had a record."""
     with contextlib.suppress(OSError):
         if all(is_leftover(path.name) for path in directory.iterdir()):
             remove_leftovers(directory)
@@ -354,7 +354,7 @@ def _remove_if_empty(directory: Path) -> bool:
 
 
 def _close(directory: Path) -> None:
-    """Write into an open record that its job was interrupted.
+    """Mark the job of an open record as interrupted.
 
     Everything else in the file stays, even keys that only a newer version knows.
     """
@@ -367,7 +367,7 @@ def _close(directory: Path) -> None:
 
 
 def _describe_unreadable(unreadable: list[UnreadableRun]) -> str:
-    """A line for the log: how many runs stay unreadable, and why the newest of them is."""
+    """Return a line for the log: the unreadable runs, and the reason for the newest of them."""
     numbers = shortened(", ".join(str(int(run.id)) for run in reversed(unreadable)))
     return (
         f"{len(unreadable)} run(s) cannot be read and stay as they are: {numbers}. "
@@ -376,22 +376,22 @@ def _describe_unreadable(unreadable: list[UnreadableRun]) -> str:
 
 
 def unrecorded(kind: JobKind, robot: str, now: datetime) -> RunWriter:
-    """A record that is only in memory, number 0."""
+    """Return a record that is only in memory, number 0."""
     return RunWriter(None, RunRecord(id="000000", kind=kind, robot=robot, started_at=now))
 
 
 def is_run_number(text: str) -> bool:
-    """Return whether people may write a run's number like this: digits, zeros in front allowed."""
+    """Return whether a text is a run's number: digits, leading zeros allowed."""
     return _RUN_NUMBER.fullmatch(text) is not None
 
 
 def utc_now() -> datetime:
-    """The time, for records."""
+    """Return the present time, for records."""
     return datetime.now(UTC)
 
 
 def _size(directory: Path) -> int:
-    """Bytes of a record's files. Those of the job under way come and go while they are counted."""
+    """Return the bytes of a record's files. Those of a running job come and go meanwhile."""
     total = 0
     with contextlib.suppress(OSError):
         for path in directory.iterdir():

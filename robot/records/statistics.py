@@ -1,9 +1,9 @@
 """Statistics of solves as speedcubers count them: best, mean, averages of 3, 5 and 12, by day.
 
-An attempt is a solve that was solved, or that had moves for its cube and failed: a DNF ("did not
-finish"). Averages follow the regulations of the World Cube Association (9f8, 9f9): ``mo3`` is the
-mean of three attempts. ``ao5`` and ``ao12`` leave out the best and the worst attempt, and a DNF is
-the worst of all. An average in which a DNF counts is a DNF itself, here None.
+An attempt is a solve that succeeded, or that failed after it had moves for its cube: a DNF ("did
+not finish"). Averages follow the regulations of the World Cube Association (9f8, 9f9): ``mo3`` is
+the mean of three attempts. ``ao5`` and ``ao12`` leave out the best and the worst attempt; a DNF
+counts as the worst. An average that includes a DNF is a DNF itself, here None.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ class DayStatistics(ApiDocument):
 
 
 class Statistics(ApiDocument):
-    """Attempts so far; times in seconds, None where there are too few attempts or too many DNFs.
+    """Attempts so far; times in seconds, None if there are too few attempts or too many DNFs.
 
-    ``best_run`` is the number of the fastest run. ``mo3_s``, ``ao5_s`` and ``ao12_s`` are of the
-    latest attempts, the ``best_`` ones the lowest of all in a row. ``days`` begins with the latest.
+    ``best_run``: number of the fastest run. ``mo3_s``, ``ao5_s`` and ``ao12_s`` are of the latest
+    attempts; with ``best_``, the lowest of any successive attempts. ``days`` begins with the
+    latest.
     """
 
     attempts: int
@@ -51,7 +52,7 @@ class Statistics(ApiDocument):
 
 
 def is_attempt(run: RunRecord) -> bool:
-    """Return whether a run counts: a solve that was solved, or failed after it had moves."""
+    """Return whether a run counts: a solve that succeeded, or failed after it had moves."""
     if run.kind != "solve" or run.to is not None or run.outcome in NOT_ATTEMPTED:
         return False
     return run.outcome is Outcome.SOLVED or run.moves is not None
@@ -63,7 +64,7 @@ def time_of(attempt: RunRecord) -> float | None:
 
 
 def average(times: Sequence[float | None], *, trimmed: bool) -> float | None:
-    """Return the mean of times in seconds; None (a DNF) where a DNF counts.
+    """Return the mean of times in seconds; None (a DNF) if it includes a DNF.
 
     ``trimmed``: without the best and the worst.
     """

@@ -1,9 +1,9 @@
 """Files that survive a power cut: replaced whole or not at all.
 
-The order of system calls is what matters: write and flush a temporary file in the same directory,
-rename it over the old one, flush the directory. Whenever the power goes, a reader finds the old
-contents or the new, never a mixture; what may be left over is a temporary file, which
-:func:`remove_leftovers` clears at the next start.
+The order of system calls matters: write and flush a temporary file in the same directory, rename it
+over the old one, flush the directory. Whenever the power fails, a reader finds the old contents or
+the new, never a mixture. At most a temporary file is left over, which :func:`remove_leftovers`
+removes at the next start.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
 
 def write_given(path: Path, data: bytes) -> None:
-    """Write to a path that a person named: a file is replaced whole, whatever else is written into.
+    """Write to a path that a person named: replace a file whole, write into a device or pipe.
 
     ``-`` is standard output. Links are followed and stay. Raises :class:`StorageError`, also for a
     pipe that nobody reads.
@@ -85,7 +85,7 @@ def write_given(path: Path, data: bytes) -> None:
 def read_regular(path: Path, limit: int) -> bytes:
     """Return all bytes of an ordinary file of at most ``limit`` bytes.
 
-    A pipe, device, folder or socket in its place is never waited for nor read. Raises
+    Never wait for or read a pipe, device, folder or socket in its place. Raises
     :class:`StorageError`, with the code ``NOT_STORED`` if nothing is there.
     """
     try:
@@ -97,19 +97,19 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def reserve_room(path: Path, size: int) -> None:
-    """Make a file of ``size`` bytes, to be removed when room is needed; raises StorageError."""
+    """Make a file of ``size`` bytes, to remove when room is needed; raises StorageError."""
     with _naming_path(path), path.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size)
 
 
 def is_standard_output(path: Path | None) -> bool:
-    """Return True for the path ``-``, as a person writes it."""
+    """Return whether a path that a person gave is ``-``."""
     return path is not None and str(path) == "-"
 
 
 def _write_into(path: Path, data: bytes) -> None:
-    """Write into a device or a pipe, which stays what it is."""
-    # Without O_NONBLOCK a pipe without a reader would be waited for.
+    """Write into a device or a pipe, without replacing it."""
+    # Without O_NONBLOCK this would wait for the reader of a pipe that has none.
     descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     os.set_blocking(descriptor, True)
     with os.fdopen(descriptor, "wb", buffering=0) as file:
@@ -126,7 +126,7 @@ def flush_directory(directory: Path) -> None:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a file that cannot be understood to ``NAME.unreadable``, and return its new path.
+    """Rename an unreadable file to ``NAME.unreadable``, and return its new path.
 
     Raises :class:`StorageError`.
     """
@@ -140,9 +140,9 @@ def set_aside(path: Path) -> Path:
 
 
 def remove_leftovers(directory: Path) -> int:
-    """Remove temporary files of saves that were cut off; how many there were.
+    """Remove temporary files of interrupted saves. Return their number.
 
-    Call it only where no save can be under way: at the start of the program that owns the files.
+    Call it only while nothing can be saving: at the start of the program that owns the files.
     """
     count = 0
     for path in directory.iterdir():

@@ -1,8 +1,8 @@
-"""The time-lapse of a run: pictures gathered while it lasts, put together afterwards.
+"""The time-lapse of a run: pictures collected during the run, joined afterwards.
 
-The animation is a WebP file, which every current browser plays by itself. OpenCV's wheels have no
-encoder for H.264, so there is no MP4, and OpenCV writes animations from 4.11 on only. So OpenCV
-compresses each picture, as every version can, and :func:`join` puts them into the container
+The animation is a WebP file, which every current browser can play. OpenCV's wheels have no encoder
+for H.264, so there is no MP4, and OpenCV can write animations only since 4.11. So OpenCV compresses
+each picture, as every version can, and :func:`join` puts them into the container
 (developers.google.com/speed/webp/docs/riff_container)::
 
     "RIFF" size "WEBP"
@@ -28,33 +28,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_KEPT = 48
-"""Pictures of a run; with twice the time between them when there are more."""
+"""Most pictures of a run. If there are more, the time between them is doubled."""
 
 FIRST_INTERVAL_S = 0.1
 LARGEST_KEPT_BYTES = 64 * 1024
-"""A larger picture is made smaller before it is kept: the looks of a scan are large."""
+"""Size above which a picture is scaled down before it is kept: pictures of a scan are large."""
 
 WIDTH = 320
 QUALITY = 60
 LONGEST_S = 8.0
-"""Longest duration of an animation; a shorter run is shown as fast as it was."""
+"""Longest duration of an animation. A shorter run is shown at its own speed."""
 
 SHORTEST_SHOWN_S, LONGEST_SHOWN_S, LAST_SHOWN_S = 0.04, 1.0, 1.5
 _ANIMATED, _BLACK = 0x02, 0xFF000000
 _REPLACES = 0x02
-"""Flag of a picture: it replaces what was there, instead of being blended with it."""
+"""Flag of a picture that replaces the one before, instead of being blended with it."""
 
 
 @dataclass(frozen=True)
 class TimedJpeg:
-    """A JPEG and the seconds from the start of the run to it."""
+    """A JPEG and its time in seconds after the start of the run."""
 
     at_s: float
     jpeg: bytes
 
 
 class TimeLapse:
-    """The pictures of one run, at most :data:`MOST_KEPT`, evenly spread however long it lasts.
+    """The pictures of one run, at most :data:`MOST_KEPT`, evenly spread over any duration.
 
     Threads may add pictures at the same time, because a caller that gives up waiting leaves its
     thread running.
@@ -66,7 +66,7 @@ class TimeLapse:
         self._adding = threading.Lock()
 
     def add(self, at_s: float, jpeg: bytes) -> None:
-        """Add a picture. Blocks for a few milliseconds if it has to be made smaller."""
+        """Add a picture. Blocks for a few milliseconds if it has to be scaled down."""
         if len(jpeg) > LARGEST_KEPT_BYTES and (image := _decode(jpeg)) is not None:
             small = _fit(image, WIDTH)
             jpeg = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, 85])[1].tobytes()
@@ -79,7 +79,7 @@ class TimeLapse:
     def animate(self) -> bytes:
         """Return the animation; empty unless there are two pictures. Blocks for a while.
 
-        Anything that is no picture is left out. All have the size of the first one.
+        Data that is not a picture is left out. All pictures get the size of the first.
         """
         chunks: list[bytes] = []
         times: list[float] = []
@@ -101,7 +101,7 @@ class TimeLapse:
 
 
 def durations_s(times: Sequence[float]) -> list[float]:
-    """Return the seconds for which to show pictures that were taken at these times."""
+    """Return the display times in seconds of pictures that were taken at these times."""
     lasted = times[-1] - times[0]
     factor = min(1.0, (LONGEST_S - LAST_SHOWN_S) / lasted) if lasted else 1.0
     gaps = (factor * (after - at) for at, after in pairwise(times))

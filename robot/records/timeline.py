@@ -1,7 +1,7 @@
-"""A plan as a Gantt chart in SVG: one row per actuator, and one for what happens to the cube.
+"""A plan as a Gantt chart in SVG: one row per actuator, and one for the cube.
 
-Long plans are broken into bands below each other, like lines of music, so that every bar stays
-wide enough to be read. Pure text out; nothing to install.
+Long plans are split into bands below each other, like lines of music, so that every bar stays wide
+enough to read. The output is plain text, without other libraries.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COLOURS = {
     "open": "#7cc4a0",
     "place": "#2d8a5c",
 }
-"""Bars by kind: layers turned, the cube rotated, pictures; actuators with and without load."""
+"""Colours of bars: turns, rotations of the cube, pictures; actuators with and without load."""
 LEGEND = {
     "turn": "turns a layer",
     "rotate": "rotates the cube",
@@ -50,7 +50,7 @@ LEGEND = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Something of a row that lasts; ``kind`` is a key of the colours. Microseconds."""
+    """A bar in a row; times in microseconds. ``kind`` is a key of the colours."""
 
     row: str
     start_us: int
@@ -60,18 +60,18 @@ class Bar:
 
     @property
     def end_us(self) -> int:
-        """When it is over."""
+        """The end of the bar."""
         return self.start_us + self.duration_us
 
 
 def operations_svg(operations: Sequence[JsonMapping], title: str) -> str:
-    """The chart of recorded operations (``cubist solve --json``), a row for each part named."""
+    """Return the chart of recorded operations (``cubist solve --json``), a row for each part."""
     bars = [*_cube_bars(operations), *_part_bars(operations)]
     return draw(bars, list(dict.fromkeys([CUBE_ROW, *(bar.row for bar in bars)])), title)
 
 
 def _cube_bars(operations: Iterable[JsonMapping]) -> Iterator[Bar]:
-    """Return bars of the cube's turns; turns that start at the same time share one."""
+    """Yield bars of the cube's turns; turns that start at the same time share one."""
     together: dict[int, Bar] = {}
     for operation in operations:
         op, start = str(operation["op"]), int(operation["start_us"])
@@ -87,7 +87,7 @@ def _cube_bars(operations: Iterable[JsonMapping]) -> Iterator[Bar]:
 
 
 def layers_text(operation: JsonMapping) -> str:
-    """The layers that a turn takes, in notation: ``U``, ``Uw``, ``3Uw``; empty for no turn."""
+    """Return the layers of a turn in notation: ``U``, ``Uw``, ``3Uw``; empty for no turn."""
     site = operation.get("site")
     return "" if site is None else str(Move(site, 1, 1, operation.get("layers", 1)))
 
@@ -98,7 +98,7 @@ def _cube_label(operation: JsonMapping) -> str:
 
 
 def _part_bars(operations: Sequence[JsonMapping]) -> Iterator[Bar]:
-    """A bar in the row of every part that takes part; a table's turns stand in its own row."""
+    """Yield a bar for each part that an operation moves; a table's turns are in its own row."""
     table = next((str(o["table"]) for o in operations if "table" in o), None)
     for operation in operations:
         op = str(operation["op"])
@@ -111,7 +111,7 @@ def _part_bars(operations: Sequence[JsonMapping]) -> Iterator[Bar]:
 
 
 def _parts_of(operation: JsonMapping, table: str | None) -> list[str]:
-    """Names of the table, arms or grippers that an operation moves."""
+    """Return the names of the table, arms or grippers that an operation moves."""
     if "grippers" in operation:
         return [str(site) for site in operation["grippers"]]
     if operation["op"] == "turn":
@@ -126,7 +126,7 @@ def _place_label(operation: JsonMapping) -> str:
 
 
 def draw(bars: Sequence[Bar], rows: Sequence[str], title: str) -> str:
-    """The chart of ``bars`` in ``rows``, top to bottom."""
+    """Return the chart of ``bars`` in ``rows``, top to bottom."""
     end_us = max((bar.end_us for bar in bars), default=1_000_000)
     band_us = _band_us(bars, end_us)
     bands = -(-end_us // band_us)
@@ -157,7 +157,7 @@ def _legend() -> Iterator[str]:
 
 
 def _band_us(bars: Sequence[Bar], end_us: int) -> int:
-    """Microseconds of a band: all of a short plan, else even parts that leave room for labels."""
+    """Return the us of a band: a whole short plan, else equal parts that leave room for labels."""
     if end_us <= LONGEST_SINGLE_US:
         return end_us
     usual = median(bar.duration_us for bar in bars)
@@ -168,7 +168,7 @@ def _band_us(bars: Sequence[Bar], end_us: int) -> int:
 
 
 def _tick_us(span_us: int) -> int:
-    """A round time between ticks: ten to twenty-five of them in ``span_us``."""
+    """Return a round time between ticks, of which ``span_us`` has ten to twenty-five."""
     tick = 1
     while tick * 25 < span_us:
         for factor in (2, 5, 10):
@@ -213,7 +213,7 @@ def _bar(bar: Bar, left: float, width: float, y: int) -> str:
 
 
 def _label(label: str, left: float, width: float, y: int) -> str:
-    """The bar's label, smaller where it must be and left out where it would not fit."""
+    """Return the bar's label, smaller if necessary, or nothing if it does not fit."""
     middle = left + width / 2
     if len(label) * LETTER_WIDTH <= width:
         return _text(middle, y + 13, label, "#fff")
@@ -237,7 +237,7 @@ def _x(time_us: int, window: tuple[int, int]) -> float:
 
 
 def _clock(time_us: int) -> str:
-    """A time as people say it: seconds, or milliseconds below one second."""
+    """Return a time for people: in seconds, or in milliseconds below one second."""
     if time_us and time_us < 1_000_000:
         return f"{round(time_us / 1000, 1):g} ms"
     return f"{round(time_us / 1e6, 3):g} s"

@@ -1,10 +1,10 @@
-"""Everything that may go wrong with the robot, as errors.
+"""All faults of the robot, as errors.
 
 Their table :data:`FAULTS` is read from ``fault_table.json``, which is generated from
-``firmware/protocol.toml`` (board and link) and ``firmware/host_faults.toml`` (all others): reading
-the two at every start takes fifty times as long, noticeable on a Pi Zero. The key is the stable
-name of the fault, as in records and on the control socket. :mod:`robot.text.outcomes` has the exit
-codes.
+``firmware/protocol.toml`` (board and link) and ``firmware/host_faults.toml`` (all others). Reading
+those two at every start would take fifty times as long, noticeable on a Pi Zero. The key is the
+stable name of the fault, as in records and on the control socket. :mod:`robot.text.outcomes` has
+the exit codes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ __all__ = ["FAULTS", "Fault", "FaultRow", "LinkError", "RobotError", "Stopped"]
 class FaultRow(NamedTuple):
     """A fault, its usual cause, the remedy, and the outcome of a job that it ends.
 
-    ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
-    middle. ``names_actuator``: its detail on the wire is the number of one.
-    ``names_line``: it is the number of a GPIO. ``loses_outputs``: the board has to take its outputs
-    anew.
+    ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion at once.
+    ``names_actuator``: its detail on the wire is an actuator's number; ``names_line``: a GPIO's.
+    ``loses_outputs``: the board has to acquire its outputs again.
     """
 
     about: str
@@ -58,21 +57,21 @@ def code_of(fault: Fault) -> str:
 
 
 def outcome_of(error: CubistError) -> Outcome:
-    """Return the outcome of a job that ends by an error: the table's, else a fault."""
+    """Return the outcome of a job that ends with an error: the table's, else a fault."""
     row = FAULTS.get(error.code)
     return Outcome.FAULT if row is None else row.outcome
 
 
 def exit_code_of(error: CubistError) -> ExitCode:
-    """Return the exit code of an error: that of its class, else of the outcome it leads to.
+    """Return the exit code of an error: its class's, else that of the outcome it leads to.
 
-    A bad profile is a fault of the daemon that met it, but bad usage of the command given it.
+    A bad profile is a fault in the daemon, but bad usage in a command that was given it.
     """
     return exit_code(outcome_of(error)) if error.exit_code is None else error.exit_code
 
 
 def describe(row: FaultRow, detail: str = "") -> str:
-    """Return what happened and why: ``the end stop was never reached (lid): it is unplugged``."""
+    """Return the fault and its cause: ``the end stop was never reached (lid): it is unplugged``."""
     where = f" ({detail})" if detail else ""
     return f"{row.about}{where}: {row.cause}"
 
@@ -80,8 +79,8 @@ def describe(row: FaultRow, detail: str = "") -> str:
 class RobotError(CubistError, RuntimeError):
     """A fault of the robot or its link; ``code`` is one of :data:`FAULTS`.
 
-    ``detail`` says where, as an actuator or a port. ``cause``, ``remedy`` and ``recoverable``
-    (homing and starting over may help) are those of the table unless given.
+    ``detail``: the place, such as an actuator or a port. ``cause``, ``remedy`` and ``recoverable``
+    (homing and starting over may help) default to those of the table.
     """
 
     exit_code = None
@@ -104,25 +103,25 @@ class RobotError(CubistError, RuntimeError):
 
 
 class LinkError(RobotError):
-    """The connection to the microcontroller failed; nothing is known of the robot's position."""
+    """The connection to the microcontroller failed; the robot's position is unknown."""
 
 
 class Stopped(Exception):
-    """A job, or the motion it was performing, was ended by ``stop``: not an error.
+    """A ``stop`` ended a job, or its present motion: not an error.
 
     All motion has come to rest.
     """
 
 
 class CalibrationError(CubistError, RuntimeError):
-    """A calibration that cannot be made; the text says why and what to do."""
+    """A calibration that is not possible; the text has the reason and the remedy."""
 
     code = "calibration-error"
     exit_code = ExitCode.NO
 
 
 class Conflict(CubistError, RuntimeError):
-    """A request that the robot's present state does not allow: ask later, or stop it first."""
+    """A request that the robot's present state does not allow: try later, or stop it first."""
 
     code = "refused"
     exit_code = ExitCode.NO
@@ -131,10 +130,9 @@ class Conflict(CubistError, RuntimeError):
 class ScanError(CubistError, RuntimeError):
     """The camera shows no cube that is certain enough; ``look_again`` names doubtful faces.
 
-    ``looks``: the looks that show something else than the cube, where a clear view is waited for.
-
-    ``code`` names what it shows instead, if that is known, by a value of
-    :class:`vision.reasons.ViewTrouble`, else ``unreadable``.
+    ``looks``: those that show something other than the cube, for which to wait for a clear view.
+    ``code``: a value of :class:`vision.reasons.ViewTrouble` if the trouble is known, else
+    ``unreadable``.
     """
 
     exit_code = None

@@ -109,7 +109,7 @@ FINDINGS: Mapping[str, str] = {
     "driver-hot": "{actuator}: above {celsius} °C",
     "cool-driver": "lower driver.run_ma or driver.hold_ma in the profile, or add a fan",
     "driver-works": "{actuator}: current {current}/32, StallGuard {load}",
-    # Calibration, and what has moved since.
+    # Calibration, and drift since.
     "calibrated-version": "calibration: version {version}, {what} {at}, {count} values",
     "not-calibrated": "nothing is calibrated: {robot} has the values of its profile",
     "least-sure": "least sure, each within: {values}",
@@ -131,4 +131,4 @@ FINDINGS: Mapping[str, str] = {
         "{corrected} of them corrected"
     ),
 }
-"""English by code; ``what`` is the code of another one."""
+"""English by code. The parameter ``what`` is the code of another finding."""

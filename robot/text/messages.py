@@ -1,8 +1,8 @@
 """Short texts for people of any language, most with a code and parameters.
 
-Steps of jobs, why the daemon or the page's server refuses, what was done about troubles, what is
-wrong with the line or a camera. English is what records and the journal have;
-:mod:`robot.text.languages` says the same by code.
+They are steps of jobs, reasons for refusals by the daemon or the page's server, recoveries, and
+problems of the line or a camera. Records and the journal are in English;
+:mod:`robot.text.languages` has the translations by code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from solver.errors import Coded
 from vision.reasons import REASONS
 
 NOTES: Mapping[str, str] = {
-    # Why a request is refused.
+    # Reasons for refused requests.
     "busy": "the robot is {state} (run {run}): wait for it, or run `cubist stop`",
     "starting": "the robot is just beginning or ending something: try again in a moment",
     "calibrated": (
@@ -46,21 +46,21 @@ NOTES: Mapping[str, str] = {
     ),
     "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
     "nothing-before": "nothing was kept before: there is no version to go back to",
-    # What the robot does without a job.
+    # Events without a job.
     "at-rest": "at rest: {actuators} without power",
     "not-recorded": "the last run is not recorded: {reason}",
-    # What is amiss with the calibration.
+    # Problems of the calibration.
     "calibrated-as-another": (
         "there is no calibration of {robot}, but one of {other} of {since}: if this is the same "
         "robot, `cubist calibration import --from-another {other}` starts from it"
     ),
-    # What was done about a trouble.
+    # Recoveries from problems.
     "looked-again": "looked again: {fault}",
     "looked-again-unsure": "looked again: the colours leave more than one possible cube",
     "looked-again-at": "looked again at {faces}: the colours leave more than one possible cube",
     "started-over": "homed and started over after a fault: {fault}",
     "solved-again": "the cube was not solved after the turns: solved again from there",
-    # What has moved since the robot was calibrated.
+    # Drift since the robot was calibrated.
     "moved": (
         "{actuator} {position} has moved {degrees} degrees since {since}: `cubist calibrate auto` "
         "finds it anew; with `policy.self_adjust` the robot follows such drift by itself"
@@ -85,7 +85,7 @@ NOTES: Mapping[str, str] = {
         "faces are turned by {degrees} degrees since {since}, and the pictures do not tell whether "
         "{actuator} or the camera has moved: see that both are tight, then `cubist calibrate auto`"
     ),
-    # What a camera cannot do.
+    # Limitations of a camera.
     "exposure-not-locked": (
         "camera {camera}: its driver does not lock the exposure, so colours may change "
         "between faces; keep the light even, or use another camera"
@@ -102,7 +102,7 @@ NOTES: Mapping[str, str] = {
         "camera {camera} found no focus and stays as it was; set `lens_position` in the "
         "profile if its pictures are blurred"
     ),
-    # What is wrong with the line.
+    # Problems of the line and its boards.
     "line-damaged": (
         "the serial line damaged {damaged} of {total} messages ({share}): use a shorter or "
         "shielded cable, away from the motors"
@@ -124,21 +124,21 @@ NOTES: Mapping[str, str] = {
         "the stepper driver of {actuator} is hotter than {celsius} °C: lower driver.run_ma or "
         "driver.hold_ma, or cool the drivers by a fan"
     ),
-    # What a camera shows instead of a cube that can be read.
+    # Views of a camera without a readable cube.
     **REASONS,
-    # What the check-up finds.
+    # Findings of the check-up.
     **FINDINGS,
 }
-"""English by code. A parameter ``fault`` is the code of a fault, ``state`` is a state of the
-daemon, ``what`` and ``remedy`` are codes of other notes with the same parameters."""
+"""English by code. The parameter ``fault`` is the code of a fault, ``state`` a state of the daemon;
+``what`` and ``remedy`` are codes of other notes with the same parameters."""
 
 
 DRIFT_NOTES = frozenset({"moved", "moved-too-far", "camera-moved", "camera-turned", "turned"})
-"""Notes that something has moved since the robot was calibrated."""
+"""Codes of notes about drift since the robot was calibrated."""
 
 
 class Note(Coded):
-    """Why something was refused, or what else people should know."""
+    """The reason for a refusal, or other information for people."""
 
     __slots__ = ()
     ENGLISH = NOTES
@@ -158,7 +158,7 @@ STAGES: Mapping[str, str] = {
     "reconnect": "reconnecting",
     "save": "saving",
 }
-"""What a run's seconds are counted by, in English."""
+"""Stages by which a run's time is recorded, in English."""
 
 
 STEPS: Mapping[str, str] = {
@@ -182,7 +182,7 @@ STEPS: Mapping[str, str] = {
     "turn-faster": "turning: {moves} moves in {seconds} s, with a faster end",
     "recover": "recovering: {fault}",
 }
-"""English by code. A parameter ``fault`` is the code of a fault."""
+"""English by code. The parameter ``fault`` is the code of a fault."""
 
 
 class JobStep(Coded):
@@ -193,14 +193,14 @@ class JobStep(Coded):
 
 
 def coded(text: str) -> dict[str, object]:
-    """Return the fields of a document that go with the text of a step; none for other texts."""
+    """Return the document's fields with the code of a step's text; none for other texts."""
     if not isinstance(text, JobStep):
         return {}
     return {"step_code": text.code, "step_parameters": text.parameters}
 
 
 class PageReason(StrEnum):
-    """Reasons of the page's server in English; the page translates them like its own texts."""
+    """Reasons of the page's server in English. The page translates them like its own texts."""
 
     INTERNAL = "internal error; see the journal of cubist-web"
     NO_SESSION = "log in with the token that `cubist web` prints"

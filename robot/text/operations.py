@@ -1,7 +1,7 @@
-"""Operations of a plan in people's words: ``Turn the bottom layer a quarter to the right``.
+"""Operations of a plan in plain words: ``Turn the bottom layer a quarter to the right``.
 
-Directions are those that a person in front of the robot sees. The words of every operation stand
-under a key made of its fields (:func:`key_of`), so that terminal, page and kiosk only look them up.
+Directions are as a person in front of the robot sees them. Every operation has a text under a key
+made of its fields (:func:`key_of`), so that terminal, page and kiosk only look it up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LAYERS: Final[Mapping[str, tuple[str, str]]] = {
     "L": ("the left layer", "the left {layers} layers"),
     "B": ("the back layer", "the back {layers} layers"),
 }
-"""One layer at a site, and several."""
+"""Names of one layer at a site, and of several."""
 
 GRIPPERS: Final[Mapping[str, str]] = {
     "U": "the top gripper",
@@ -86,17 +86,17 @@ OTHERS: Final[dict[str, str]] = {
     "return": "Turn the turntable back, empty",
     "look": "Look at the face in view",
 }
-"""Sentences for the other operations, by their keys. A new kind of mechanism adds those of its own
-operations; they are English in all languages."""
+"""Sentences for the other operations, by their keys. A new kind of mechanism adds sentences for its
+own operations, which are English in all languages."""
 
 _SEVERAL = "several"
 
 
 def key_of(operation: JsonMapping) -> str:
-    """Return the key of an operation, as in JSON, under which its words stand.
+    """Return the key to the text of an operation, given as in JSON.
 
-    ``turn D 1``, ``turn U -1 several``, ``rotate x 1``, ``grip F``, ``lid close``, ``raise 2``. An
-    operation without words under its key has them under its ``op`` alone.
+    ``turn D 1``, ``turn U -1 several``, ``rotate x 1``, ``grip F``, ``lid close``, ``raise 2``. If
+    there is no text under the key, use the one under the operation's ``op``.
     """
     names = ("site", "axis", "gripper", "to", "rows")
     place = next((operation[name] for name in names if operation.get(name) is not None), "")
@@ -106,9 +106,9 @@ def key_of(operation: JsonMapping) -> str:
 
 
 def operation_texts(text: Callable[[str], str] = str) -> dict[str, str]:
-    """Return the words of all operations by their keys, in the language of ``text``.
+    """Return the texts of all operations by their keys, in the language of ``text``.
 
-    ``{layers}``, ``{rows}``, ``{part}`` and ``{to}`` are left to be filled with the operation's.
+    Placeholders ``{layers}``, ``{rows}``, ``{part}`` and ``{to}`` stay, for the operation's values.
     """
     found = {key: text(english) for key, english in OTHERS.items()}
     for site, by_quarters in TURNS.items():

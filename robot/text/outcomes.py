@@ -1,7 +1,7 @@
 """Ends of jobs and commands: every outcome with its meaning and its exit code, in one table.
 
-What a command exits with follows from the outcome it reports, so that one outcome has one code
-whichever command reports it. Faults (:mod:`robot.text.faults`) name the outcome they lead to.
+A command's exit code follows from the outcome it reports, so that an outcome has the same code in
+every command. Faults (:mod:`robot.text.faults`) name the outcome they lead to.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
 
 class OutcomeRow(NamedTuple):
-    """The meaning of an outcome, to follow ``the job ended:``, and the exit code of a command."""
+    """The meaning of an outcome, to print after ``the job ended:``, and the exit code."""
 
     about: str
     exit_code: ExitCode
@@ -84,21 +84,20 @@ OUTCOMES: Mapping[Outcome, OutcomeRow] = {
     Outcome.FAULT: OutcomeRow("another fault of the robot or its link", ExitCode.FAILED),
     Outcome.INTERRUPTED: OutcomeRow("the daemon ended before the job did", ExitCode.FAILED),
 }
-"""Every outcome. A record that is still open (no outcome) is one whose daemon is gone."""
+"""Every outcome. A record that is still open (no outcome) belongs to a daemon that is gone."""
 
 
 def exit_code(outcome: str | None, *, good: bool = True) -> ExitCode:
-    """The exit code of an outcome; None is that of a record still open.
+    """Return the exit code of an outcome; None is that of a record still open.
 
-    ``good``: whether everything else that a command asks for is there as well. Where it is not, the
-    answer of an outcome that would be "done" is "no".
+    ``good``: whether the command's other conditions hold. If not, "done" becomes "no".
     """
     code = OUTCOMES[Outcome(outcome or Outcome.INTERRUPTED)].exit_code
     return ExitCode.NO if code is ExitCode.DONE and not good else code
 
 
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
-    """The exit code of several results: what needs a person most, first."""
+    """Return the exit code of several results: the one that most needs a person."""
     found = set(codes)
     order = (ExitCode.FAILED, ExitCode.USAGE, ExitCode.STOPPED, ExitCode.NO)
     return next((code for code in order if code in found), ExitCode.DONE)

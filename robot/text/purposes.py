@@ -1,8 +1,8 @@
-"""The purposes of named positions: what a person sees, by code, when a part is where it belongs.
+"""The purposes of named positions, by code: a description of a part that is where it belongs.
 
-A kind of mechanism names the code of each of its positions and of what is measured of its motors
+A kind of mechanism names the code for each of its positions and for each measurement of its motors
 (:meth:`robot.settings.mechanisms.MechanismSettings.purpose_of`, ``measured_purpose``). Motors on
-the faces have no positions: their zero is how they stand. Terminal, page and
+the faces have no positions: their zero is where they are at power-on. Terminal, page and
 ``docs/calibration.md`` show the same sentence and drawing.
 """
 
@@ -14,14 +14,14 @@ from enum import StrEnum
 
 
 class CubeText(StrEnum):
-    """Sentences that say if the cube is in the robot meanwhile."""
+    """Sentences on whether the cube is in the robot."""
 
     IN = "The cube is in."
     OUT = "The cube is out."
 
 
 class TouchText(StrEnum):
-    """Sentences that say how hard the part touches the cube."""
+    """Sentences on how hard the part touches the cube."""
 
     FREE = "The part touches nothing."
     AXLES = "Each axle holds the centre of its face, and nothing else touches the cube."
@@ -32,9 +32,9 @@ class TouchText(StrEnum):
 
 @dataclass(frozen=True)
 class Purpose:
-    """A position's purpose: what is ``right``, if the ``cube`` is in, how hard the part touches it.
+    """A position's purpose: the ``right`` position, whether the ``cube`` is in, and its ``touch``.
 
-    ``watch``: a mark to look for in the live picture. ``drawing``: ▒ is the cube, █ the robot.
+    ``watch``: a sign to look for in the live picture. ``drawing``: ▒ is the cube, █ the robot.
     """
 
     right: str

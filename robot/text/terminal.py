@@ -1,4 +1,4 @@
-"""Drawings that all terminal screens share: cubes, pictures, and moves in progress."""
+"""Drawings for all terminal screens: cubes, pictures, and moves in progress."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ FACE_COLOURS = {
     "L": "#f4801c",
     "B": "#2858d0",
 }
-"""Colours of a usual cube, for stickers whose own colour was not measured."""
+"""Colours of a common cube, for stickers whose own colour was not measured."""
 
 _NET_ROWS = (" U", "LFRB", " D")
 _WIDE_CELLS = 3
-"""Cubes of at most so many layers are drawn with a gap between their stickers."""
+"""Largest number of layers for which a cube is drawn with gaps between its stickers."""
 
 
 def net_of(colours: Sequence[str | None]) -> Text:
-    """The unfolded cube as coloured cells: U above, L F R B in a row, D below.
+    """Return the unfolded cube as coloured cells: U above, L F R B in a row, D below.
 
-    ``colours``: one of 6 N^2 stickers each, faces in the order URFDLB, as #rrggbb; None is unknown.
+    ``colours``: of the 6 N^2 stickers, faces in the order URFDLB, as #rrggbb; None is unknown.
     """
     size = round((len(colours) / 6) ** 0.5)
     gap = " " if size <= _WIDE_CELLS else ""
@@ -51,10 +51,10 @@ def net_of(colours: Sequence[str | None]) -> Text:
 def picture_cells(
     image: NDArray[np.uint8], columns: int, rows: int
 ) -> list[list[tuple[str, Style]]]:
-    """A picture, uint8[H, W, 3] RGB, as large as fits, in its proportions: lines of characters.
+    """Return a picture, uint8[H, W, 3] RGB, as lines of characters, as large as fits.
 
-    Each character shows two pixels, one above the other; terminals without 24-bit colours get the
-    nearest that they have.
+    Proportions stay. Each character shows two pixels, one above the other. Terminals without 24-bit
+    colours show the nearest that they have.
     """
     import cv2
     import numpy as np
@@ -82,7 +82,7 @@ _LEAST_BAR = 6
 
 
 def progress_bar(share: float | None, text: str, width: int, most: int = _BAR_WIDTH) -> Table:
-    """Return a bar of at most ``most`` columns and what is said of it, within ``width`` columns.
+    """Return a bar of at most ``most`` columns and its ``text``, within ``width`` columns.
 
     ``share`` is 0..1; None draws a bar that pulses.
     """
@@ -94,7 +94,7 @@ def progress_bar(share: float | None, text: str, width: int, most: int = _BAR_WI
 
 
 def moves_text(moves: Sequence[str], done: int) -> Text:
-    """The moves; the first ``done`` are struck off, the next one stands out."""
+    """Return the moves, with the first ``done`` struck off and the next one highlighted."""
     text = Text()
     for number, move in enumerate(moves):
         style = "dim strike" if number < done else "bold yellow" if number == done else ""

@@ -1,4 +1,4 @@
-"""The step "camera": what a camera sees, what to improve, where the faces are in its picture."""
+"""The step "camera": a camera's picture, advice to improve it, and the faces' places in it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ Image = NDArray[np.uint8]
 Corners = NDArray[np.float64]
 
 OFF_PITCHES = 0.25
-"""Distance of a corner from the face found, in stickers, from which the frame is called off: the
-middles of stickers are measured, and jaws beside a face move where its corners seem to be."""
+"""Distance of a corner from the detected face, in stickers, above which the advice says that the
+frame is off. The middles of stickers are measured, and jaws beside a face shift its apparent
+corners."""
 
 ALL_IS_WELL = "all is well: one face, in focus, evenly lit"
 
@@ -46,7 +47,7 @@ FRAME, CHOSEN = (255, 255, 0), (255, 0, 255)
 
 
 class CameraRequest(ApiRequest):
-    """The name of a camera; the first when not given."""
+    """The name of a camera (default: the first)."""
 
     camera: str | None = Field(default=None, max_length=64)
 
@@ -86,7 +87,7 @@ class QuadEditor:
         self.corners: Corners = np.asarray(np.array(view.quad) * camera.resolution)
 
     def advice(self, image: Image) -> list[str]:
-        """Lines about what is in view, framing, light and focus; one that says so if all is well.
+        """Return advice on the view, framing, light and focus, or one line if all is well.
 
         ``image``: uint8[H, W, 3], RGB.
         """
@@ -110,7 +111,7 @@ class QuadEditor:
         self.corners = self._locate(image)
 
     def move_to(self, corner: int, x: float, y: float) -> None:
-        """Put one of the corners, 0 to 3, at a place in the picture, in parts of its size."""
+        """Put one of the corners, 0 to 3, at a place in the picture, as fractions of its size."""
         self.corners[corner] = np.array((x, y)) * self._resolution
 
     def _locate(self, image: Image) -> Corners:
@@ -118,7 +119,7 @@ class QuadEditor:
         return nearest_turn(found, self.corners)
 
     def _distance(self, image: Image) -> float | None:
-        """Pixels from the frame to the face, at the worst corner; None where no face is found."""
+        """Return the largest distance of a corner from the face, in pixels; None without a face."""
         try:
             found = self._locate(image)
         except OddView:
@@ -136,12 +137,12 @@ class QuadEditor:
 
     @property
     def quad(self) -> list[list[float]]:
-        """Return the corners as calibrated: parts of the picture's width and height."""
+        """Return the corners as calibrated: fractions of the picture's width and height."""
         parts = np.clip(self.corners / self._resolution, 0, 1)
         return [[round(float(x), 5), round(float(y), 5)] for x, y in parts]
 
     def values(self) -> JsonObject:
-        """Return the corners as calibrated values; empty if they are in force already."""
+        """Return the corners as calibrated values; empty if they are already in force."""
         is_there = np.allclose(self.quad, self.view.quad, atol=1e-5)
         return {} if is_there else {self.key: self.quad}
 
@@ -151,7 +152,7 @@ def draw_quad(
 ) -> Image:
     """Return a copy of a picture with a frame in it, the ``chosen`` corner marked.
 
-    ``quad``: four corners in parts of the picture's width and height.
+    ``quad``: four corners as fractions of the picture's width and height.
     """
     picture = image.copy()
     height, width = image.shape[:2]
@@ -165,20 +166,20 @@ def draw_quad(
 
 
 def frames_of(session: Session) -> list[list[QuadEditor]]:
-    """Return for every camera the frames of all faces that it sees, as calibrated."""
+    """Return the calibrated frames of all faces that each camera sees."""
     profile = session.calibrated
     size = profile.cube.size
     return [[QuadEditor(camera, view, size) for view in camera.views] for camera in profile.cameras]
 
 
 def take_picture(session: Session, camera: str | None) -> tuple[bytes, Image]:
-    """Take a picture: the JPEG, and uint8[H, W, 3], RGB."""
+    """Take a picture. Return the JPEG, and uint8[H, W, 3], RGB."""
     jpeg = base64.b64decode(session.perform(PICTURE, camera=camera).jpeg)
     return jpeg, from_jpeg(jpeg)
 
 
 class CameraAdvice(Measurement):
-    """The check of a camera, with advice; ``place``: the site of the face to find."""
+    """The check of a camera, with advice; ``place``: the site of a face to find instead."""
 
     name = "camera"
     columns = ("", "")
@@ -193,7 +194,7 @@ class CameraAdvice(Measurement):
         self.image: Image | None = None
 
     def take(self) -> Image:
-        """Take the picture: uint8[H, W, 3], RGB."""
+        """Take the picture; return uint8[H, W, 3], RGB."""
         self.jpeg, self.image = take_picture(self.session, self._camera)
         return self.image
 
@@ -244,7 +245,7 @@ class CameraAdvice(Measurement):
 
 def _check_cameras(session: Session, _: Mapping[str, int]) -> Iterator[CameraAdvice]:
     for camera in session.profile.cameras:
-        session.perform(HOMING)  # out of the picture
+        session.perform(HOMING)  # moves the actuators out of the picture
         yield CameraAdvice(session, camera.name)
 
 

@@ -1,4 +1,4 @@
-"""The step "colours": those of the cube in the robot, from which reading starts from then on."""
+"""The step "colours": the colours of the cube in the robot, used to read later cubes."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
 
 
 COMMON = 4
-"""Faces on which the same sticker is doubtful, from which on that is no coincidence."""
+"""Number of faces with the same sticker in doubt at which that is no coincidence."""
 
 
 class ColoursRequest(ApiRequest):
-    """The cube in the robot as facelets; read by the colours as they are when not given."""
+    """The cube in the robot as facelets (default: as read with the present colours)."""
 
     facelets: str | None = Field(default=None, pattern="^[URFDLB]{24,54}$")
 
 
 class MeasuredColours(ApiDocument):
-    """Colours of the cube in the robot, as calibrated values."""
+    """The colours of the cube in the robot, as calibrated values."""
 
     facelets: str
     values: JsonObject
 
 
 def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
-    """Home, look at all faces, and take the colours of a cube that is ``facelets``.
+    """Home, scan all faces, and measure the colours of a cube with these ``facelets``.
 
-    None: whatever cube is read, if that is beyond doubt. The cube is read in the learned light, but
-    its colours are measured without that light, because the result replaces it. Raises
-    ``RobotError``, ``ScanError`` and ``CubistError`` for a colour not seen.
+    Without ``facelets`` the cube is read, which has to be beyond doubt. The reading uses the
+    learned light; the colours are measured without it, because the result replaces it. Raises
+    ``RobotError``, ``ScanError``, and ``CubistError`` for a colour that was not seen.
     """
     from robot.machine.scanner import as_values, scan_error
     from solver.errors import CubistError
@@ -87,7 +87,7 @@ def solved_facelets(size: int) -> str:
 
 
 def _remedy_for(facelets: str) -> str:
-    """Return the remedy for a cube that is not the one that somebody named."""
+    """Return the remedy for a cube that does not match these facelets."""
     if facelets == solved_facelets(round((len(facelets) / 6) ** 0.5)):
         return "put a solved cube in, or let the robot read the cube"
     return "give the facelets of the cube, in the order URFDLB, U above and F in front"
@@ -121,9 +121,9 @@ def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
 def _flaw_behind(
     images: list[FaceImage], seen: Mapping[str, FaceColours], facelets: str
 ) -> OddView | None:
-    """Return the flaw of pictures, as a reflection, that makes the cube seem another than it is.
+    """Return the flaw of the pictures, such as a reflection, that falsifies the cube's colours.
 
-    None if the pictures without it show another cube as well.
+    None if the pictures without the flaw show a different cube as well.
     """
     from robot.machine.scanner import searches_of
     from solver.errors import CubistError
@@ -155,7 +155,7 @@ LOOKING = Trial(
 
 
 class CubeColours(Measurement):
-    """The colour of each face's stickers, of a cube that is read, known or solved."""
+    """The colour of each face's stickers, measured on a cube that is read, known or solved."""
 
     name = "colours"
     guidance = (

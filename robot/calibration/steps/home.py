@@ -1,4 +1,4 @@
-"""The step "home": does everything reach its start position?"""
+"""The step "home": the check that everything reaches its start position."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ KEEP_FIRST = "keep them first, in the steps of calibration before this one"
 
 
 class HomeRequest(ApiRequest):
-    """Home; ``as_profile``: also a robot whose positions and directions nobody has confirmed."""
+    """Home. ``as_profile``: even if nobody has confirmed the robot's positions and directions."""
 
     as_profile: bool = False
 
 
 def home_all(bench: Bench, _: HomeRequest) -> Nothing:
-    """Bring all actuators to their start positions; raises ``NotConfirmed`` and ``RobotError``."""
+    """Move all actuators to their start positions; raises ``NotConfirmed`` and ``RobotError``."""
     bench.machine.motion.reconfigure(bench.profile, {})
     bench.machine.motion.home()
     return Nothing()
@@ -34,7 +34,7 @@ HOMING = Trial(
 
 
 class Homing(Measurement):
-    """Goes to the start positions; a person watches."""
+    """A move to the start positions while a person watches."""
 
     name = "home"
     guidance = (
@@ -57,7 +57,7 @@ class Homing(Measurement):
         yield from ()
 
     def _require_confirmed(self) -> None:
-        """Raise :class:`NotConfirmed`, whose remedy fits a person who is calibrating already."""
+        """Raise :class:`NotConfirmed`, with a remedy for a person who is already calibrating."""
         try:
             ConfirmedRange(self.session.calibration.confirmed).require_all(self.session.profile)
         except NotConfirmed as error:

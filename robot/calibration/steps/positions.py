@@ -1,7 +1,7 @@
-"""The step "positions": named positions of servos, steppers and grippers, each gone to and kept.
+"""The step "positions": named positions of servos, steppers and grippers, tried and kept.
 
-What was kept counts as confirmed. Beyond confirmed positions an actuator goes in small steps, see
-:mod:`robot.machine.confirmed_range`.
+A kept position counts as confirmed. Beyond confirmed positions an actuator moves in small steps,
+see :mod:`robot.machine.confirmed_range`.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ CONFIRMED: Mapping[Means, str] = {
     "earlier": "earlier",
     "import": UNCONFIRMED,
 }
-"""Words of a list for who has confirmed a position, by how it was found."""
+"""Text in a list for who confirmed a position, by the means that found it."""
 
 
 class MoveRequest(ApiRequest):
     """Move one actuator: microseconds of pulse for a servo, steps for a stepper.
 
-    Without ``to`` it stays where it is, or wakes up there.
+    Without ``to`` it stays where it is, or is switched on there.
     """
 
     actuator: str = Field(min_length=1, max_length=64)
@@ -79,7 +79,7 @@ class MoveRequest(ApiRequest):
 
 
 class Moved(ApiDocument):
-    """The place of an actuator; ``low`` and ``high`` are the limits of its confirmed range."""
+    """The position of an actuator; ``low`` and ``high`` are the limits of its confirmed range."""
 
     actuator: str
     position: int
@@ -88,7 +88,7 @@ class Moved(ApiDocument):
 
 
 def move_actuator(bench: Bench, asked: MoveRequest) -> Moved:
-    """Move one actuator slowly to a position; beyond what is confirmed in small steps.
+    """Move one actuator slowly to a position; in small steps beyond the confirmed range.
 
     Raises ``InvalidRequest``, ``Conflict`` and ``RobotError``.
     """
@@ -121,11 +121,11 @@ def move_actuator(bench: Bench, asked: MoveRequest) -> Moved:
 def _first_place(
     actuator: ActuatorSettings, within: tuple[int, int] | None, asked: MoveRequest
 ) -> int:
-    """Return the first place of an actuator: within its confirmed range, if it has one."""
+    """Return the first position of an actuator, within its confirmed range if it has one."""
     if within is None:
         if actuator.limits is not None:
             return first_pulse(asked.actuator, actuator.limits, asked.begin_at)
-        return 0  # a stepper's own start counts
+        return 0  # a stepper counts from its start
     wanted = asked.begin_at if asked.to is None else asked.to
     return within[0] if wanted is None else max(within[0], min(within[1], wanted))
 
@@ -137,11 +137,11 @@ MOVING = Trial("move", "Move one actuator slowly", MoveRequest, Moved, move_actu
 class Position:
     """A named position of an actuator, by its key in the calibration.
 
-    ``value`` counts now, ``original`` is the profile's; ``limits``: lowest and highest, if any.
-    ``unit`` is ``us`` of pulse or ``steps``. ``is_confirmed``: this robot was seen with it.
-    ``step``: how far the actuator may go at a time beyond what is confirmed. ``source``: where the
-    value comes from; None: from the profile. ``likely``: where it probably is, by the positions of
-    its actuator that are confirmed. ``purpose``: its code in :data:`robot.text.purposes.PURPOSES`.
+    ``value`` is in force, ``original`` is the profile's; ``limits``: lowest and highest, if any.
+    ``unit``: ``us`` of pulse, or ``steps``. ``is_confirmed``: confirmed on this robot. ``step``:
+    largest step of the actuator beyond its confirmed range. ``source`` of the value; None: the
+    profile. ``likely``: probable value, derived from the actuator's confirmed positions.
+    ``purpose``: its code in :data:`robot.text.purposes.PURPOSES`.
     """
 
     key: str
@@ -193,10 +193,9 @@ def _positions(
 
 
 def _likely_place(built: int, known: Mapping[int, int], limits: tuple[int, int] | None) -> int:
-    """Return where a position of the profile probably is, as its confirmed neighbours are.
+    """Return the probable value of a profile's position, derived from its confirmed neighbours.
 
-    ``known``: confirmed places by those of the profile. Two of them tell shift and scale, one the
-    shift.
+    ``known``: profile's value -> confirmed value. Two of them give shift and scale, one the shift.
     """
     near = sorted(known, key=lambda place: abs(place - built))[:2]
     if not near:
@@ -210,11 +209,11 @@ def _likely_place(built: int, known: Mapping[int, int], limits: tuple[int, int] 
 
 
 class Placing(Measurement):
-    """Moves an actuator to where a named position should be.
+    """The move of an actuator to where a named position should be.
 
-    ``target``: where that is; None: where arrow keys bring it. ``begin_at`` is the first pulse of a
-    servo that has no confirmed position. ``gently``: go there in as many steps as it takes, whoever
-    watches; else what is too far is refused.
+    ``target``: its value; None: arrow keys set it. ``begin_at``: the first pulse of a servo that
+    has no confirmed position. ``gently``: go there in as many steps as necessary; else a target
+    that is too far is refused.
     """
 
     guidance = (
@@ -258,12 +257,12 @@ class Placing(Measurement):
 
     @property
     def middle(self) -> int:
-        """The first pulse of a servo that nobody has moved yet: in the middle of its limits."""
+        """The first pulse of a servo without confirmed positions: the middle of its limits."""
         return sum(self.position.limits or (0, 0)) // 2
 
     @property
     def goal(self) -> int:
-        """Return where the position is if it is confirmed, else where it probably is."""
+        """Return the position's value if it is confirmed, else its probable value."""
         return self.position.value if self.position.is_confirmed else self.position.likely
 
     @property
@@ -272,12 +271,13 @@ class Placing(Measurement):
         return self.target is None
 
     def wake(self, begin_at: int | None) -> tuple[int, int]:
-        """Have it hold where it is, or give a servo its first pulse; how far it is confirmed."""
+        """Hold the actuator where it is, or give a servo its first pulse. Return the confirmed
+        range."""
         return self._move(None, begin_at)
 
     def begin(self, begin_at: int | None) -> bool:
-        """Wake it and go as near to the position as is confirmed, or give a servo its first pulse
-        there; False: that has to be asked for."""
+        """Switch the actuator on, and go as near to the position as is confirmed, or give a servo
+        its first pulse there. Return False if a person has to allow that pulse first."""
         try:
             low, high = self.wake(begin_at)
         except RequestError:
@@ -289,10 +289,10 @@ class Placing(Measurement):
         return True
 
     def aim(self, target: int, distance: int, *, is_moving: bool) -> int:
-        """Return where the actuator should go after a key that moves its ``target`` by a distance.
+        """Return the new target after a key that moves ``target`` by a distance.
 
-        Within what is confirmed keys may come faster than the motion. A step beyond it is asked for
-        while the actuator rests: a key that comes before is dropped.
+        Within the confirmed range, keys may come faster than the motion. A step beyond it is only
+        possible while the actuator rests: an earlier key is ignored.
         """
         if self.reach is None:
             return target
@@ -303,7 +303,7 @@ class Placing(Measurement):
         return max(low - step, min(high + step, wanted))
 
     def approach(self, target: int) -> None:
-        """Go nearer to a target: there, or one step beyond what is confirmed."""
+        """Move towards a target: to it, or one step beyond the confirmed range."""
         low, high = self.reach or (target, target)
         step = self.position.step
         self._move(max(low - step, min(high + step, target)), None)
@@ -316,16 +316,16 @@ class Placing(Measurement):
         return self.reach
 
     def values_at(self, place: int) -> JsonObject:
-        """The position there, as calibrated values; empty where that is kept already."""
+        """Return this place as the position's calibrated value; empty if it is already kept."""
         is_kept = self.position.is_confirmed and place == self.position.value
         return {} if is_kept else {self.position.key: place}
 
 
 class AllPositions(Measurement):
-    """Goes to every position, as it is or as ``given`` by its key, and keeps all of them at once.
+    """A move to every position, as it is or as ``given`` by its key, to keep all of them at once.
 
-    Nothing moves unless the profile with all of them describes a possible robot. Directions of
-    steppers are taken as they are.
+    Nothing moves unless the profile with all of them describes a possible robot. Present directions
+    of steppers are kept as confirmed.
     """
 
     name = "positions"
@@ -359,7 +359,7 @@ Wanted = Callable[[Position], bool]
 
 
 def position_items(session: Session, wanted: Wanted = lambda _: True) -> Iterator[Item]:
-    """Yield the lines of a list of positions."""
+    """Yield the lines of the list of positions."""
     for one in positions(session):
         if wanted(one):
             original = "" if one.value == one.original else f"{one.original}"
@@ -374,8 +374,8 @@ def position_items(session: Session, wanted: Wanted = lambda _: True) -> Iterato
 
 
 def _square_part(session: Session, actuator: str) -> None:
-    """Turn a table or gripper to its start, if that is confirmed: else its jaws, or the cube, would
-    be in the way of the others."""
+    """Turn a table or gripper to its start, if that is confirmed, so that its jaws or the cube are
+    not in the way of other parts."""
     part = session.profile.mechanism.rotated_by(actuator)
     if part is None:
         return
@@ -385,7 +385,7 @@ def _square_part(session: Session, actuator: str) -> None:
 
 
 def _confirmation_of(one: Position) -> tuple[str, str]:
-    """Return who has confirmed a position, and on which day."""
+    """Return who confirmed a position, and the day."""
     if one.source is None or not one.is_confirmed:
         return UNCONFIRMED, ""
     return CONFIRMED[one.source.how], day_text(one.source.at)
@@ -411,7 +411,7 @@ def named_position(session: Session, actuator: str, position: str, kind: str) ->
 
 
 def jaw_position(session: Session, site: str, position: str) -> Position:
-    """Return the position of the jaws at a site that is ``open`` or ``closed``."""
+    """Return the ``open`` or ``closed`` position of the jaws at a site."""
     profile = session.profile
     found = next((jaws for at, jaws in profile.mechanism.jaws.items() if at == site), None)
     if found is None:

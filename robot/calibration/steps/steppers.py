@@ -1,4 +1,4 @@
-"""The step "steppers": direction, steps of a turn, speed, acceleration, backlash of each motor."""
+"""The step "steppers": direction, steps per turn, speed, acceleration, backlash of each motor."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from solver.files import JsonObject
 
 
 class MotorMeasurement(Measurement):
-    """Something about one motor; ``field``: the number of its settings that can be set by eye."""
+    """The measurement of a property of one motor; ``field``: the setting that can be set by eye."""
 
     what = ""
     field = ""
@@ -52,7 +52,7 @@ class MotorMeasurement(Measurement):
         self.number: int | None = getattr(self.settings, self.field, None)
 
     def choose(self, found: int | None) -> None:
-        """Take what was found, if anything, as the number and the value to keep."""
+        """Use the number found, if any, as the value to keep."""
         before = getattr(self.settings, self.field)
         self.number = self.number if found is None else found
         values = changed_values(self.motor, self.field, found, before)
@@ -65,9 +65,9 @@ class MotorMeasurement(Measurement):
 
 
 class Direction(MotorMeasurement):
-    """The direction of a motor: a quarter turn is shown, and somebody says whether it was right.
+    """The direction of a motor: it makes a quarter turn, and a person says whether it was right.
 
-    ``went``: ``right`` or ``wrong``, if that is known before.
+    ``went``: ``right`` or ``wrong``, if already known.
     """
 
     what = "direction"
@@ -111,7 +111,7 @@ class Direction(MotorMeasurement):
 
 
 class TurnSteps(MotorMeasurement):
-    """The steps of a turn, by the camera, by the degrees that somebody saw, or by eye."""
+    """The steps per turn, by the camera, by the degrees that a person saw, or set by eye."""
 
     what = "steps"
     field = "steps_per_turn"
@@ -150,9 +150,9 @@ class TurnSteps(MotorMeasurement):
         yield from ()
 
     def _turn_by_eye(self, tried: StepsTried) -> int:
-        """Return the steps of a turn by the degrees that somebody saw it turn.
+        """Return the steps per turn, given the degrees that a person saw it turn.
 
-        Raises :class:`InvalidRequest` if the camera has counted otherwise.
+        Raises :class:`InvalidRequest` if the camera found a different number.
         """
         way, seen = abs(tried.steps), tried.found_steps
         assert self._turned is not None
@@ -165,7 +165,7 @@ class TurnSteps(MotorMeasurement):
         return found
 
     def adjust(self, steps: int) -> None:
-        """Take twice or half as many steps."""
+        """Use twice or half as many steps per turn."""
         turn = self.number or 0
         turn = turn * 2 if steps > 0 else turn // 2
         if turn >= 4 and turn % 4 == 0:
@@ -173,7 +173,7 @@ class TurnSteps(MotorMeasurement):
 
 
 class Backlash(MotorMeasurement):
-    """The steps it goes back before its load follows; ``play``: as somebody has seen."""
+    """The steps a motor goes back before its load follows; ``play``: as a person saw them."""
 
     what = "backlash"
     field = "backlash_steps"
@@ -211,12 +211,12 @@ class Backlash(MotorMeasurement):
         yield from ()
 
     def adjust(self, steps: int) -> None:
-        """Take more or fewer steps."""
+        """Use more or fewer steps."""
         self.choose(max(0, (self.number or 0) + steps))
 
 
 FIELDS = {"speed": "speed_steps_per_s", "acceleration": "acceleration_steps_per_s2"}
-"""Names in requests of the values that are raised; profiles have ``max_`` in front."""
+"""Names in requests of the values that are raised. Profiles prefix them with ``max_``."""
 
 UNITS = {"speed": "steps/s", "acceleration": "steps/s^2"}
 
@@ -224,19 +224,19 @@ BEGIN, END, FACTOR = 0.5, FASTER, 1.15
 """First and last value as multiples of the present one, and the factor between two trials."""
 
 SAFE = 0.8
-"""Part of the last good value that is kept."""
+"""Fraction of the last good value to keep."""
 
 REACHED = 0.98
-"""Part of the speed tried that has to be reached for the trial to count."""
+"""Fraction of the requested speed that has to be reached to try a higher one."""
 
 
 @dataclass
 class Ramp:
     """One motor's speed or acceleration, raised until steps are lost.
 
-    ``wanted`` is what to try next, None when there is nothing more to try; ``ended`` says why.
-    ``limited``: whether something was found at which steps are lost. Raises :class:`InvalidRequest`
-    where the first to try is above the last.
+    ``wanted`` is the next value to try, None at the end; ``ended`` is the reason. ``limited``:
+    whether steps were lost at some value. Raises :class:`InvalidRequest` if the first value to try
+    is above the last.
     """
 
     profile: RobotProfile
@@ -288,8 +288,8 @@ class Ramp:
 
     @property
     def safe(self) -> int | None:
-        """Return the value to keep; None if nothing was good. Trials in which nothing was lost are
-        no reason to make it slower."""
+        """Return the value to keep; None if nothing was good. If no steps were lost, this is at
+        least the present value."""
         if self.good is None:
             return None
         safe = round(SAFE * self.good)
@@ -313,7 +313,7 @@ class Ramp:
 class Limit(Measurement):
     """The highest speed or acceleration at which a motor loses no steps.
 
-    ``last_good``: as somebody has found before. ``begin`` and ``end``: the first and last to try.
+    ``last_good``: value that a person found before. ``begin`` and ``end``: first and last to try.
     """
 
     guidance = (
@@ -411,9 +411,9 @@ def _motor_properties(
 
 
 def _measure_motors(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]:
-    """The steps of a turn, and the play, where they can be seen: a camera sees whether a turn was
-    whole, and nothing of a part of one. Directions are for eyes, and how fast a motor may be is
-    found out with somebody there."""
+    """Yield measurements of steps per turn and backlash. A camera sees whether a whole turn was
+    whole, but not a part of one, so the steps need a motor with room for a turn. Directions and
+    limits need a person to watch."""
     for name, motor in session.profile.actuators_of(Stepper).items():
         part = session.profile.mechanism.rotated_by(name)
         low, high = (part and part.range_quarters) or (0, 4)

@@ -1,4 +1,4 @@
-"""The step "timing": how long each operation really takes, by the firmware's clock."""
+"""The step "timing": the time each operation really takes, by the firmware's clock."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from robot.machine.motion_controller import MotionController
 
 TOLERANCE = 0.01
-"""Share by which an actuator may be slower than planned; a ceramic resonator is off by half."""
+"""Fraction by which an actuator may be slower than planned; a ceramic resonator's error is half."""
 
 
 class TimedOperation(ApiDocument):
-    """The time of an operation on average: as planned, and by the firmware's clock."""
+    """The average time of an operation: as planned, and by the firmware's clock."""
 
     operation: str
     count: int
@@ -35,7 +35,7 @@ class TimedOperation(ApiDocument):
 
 
 class Timings(ApiDocument):
-    """Every operation, and calibrated values for actuators that take longer than planned."""
+    """The times of all operations, and values for actuators that take longer than planned."""
 
     operations: list[TimedOperation]
     values: JsonObject
@@ -43,7 +43,7 @@ class Timings(ApiDocument):
 
 @dataclass(frozen=True)
 class _Timed:
-    """One operation performed: its name, the only actuator that moved (else None), its times."""
+    """An operation that was performed: its name, times, and the actuator if only one moved."""
 
     name: str
     actuator: str | None
@@ -52,7 +52,7 @@ class _Timed:
 
 
 def measured_timing(bench: Bench, _: ApiRequest) -> Timings:
-    """Home, then turn each layer there and back, one operation at a time; the cube ends as it was.
+    """Home, then turn each layer there and back, one operation at a time. The cube ends unchanged.
 
     Raises ``RobotError``.
     """
@@ -68,7 +68,7 @@ def measured_timing(bench: Bench, _: ApiRequest) -> Timings:
 
 
 def single_operation_plans(mechanism: Mechanism) -> Iterator[Plan]:
-    """Yield plans of one operation each that turn every layer of the robot there and back."""
+    """Yield plans of one operation each, which turn every layer of the robot there and back."""
     state = mechanism.start
     for axis in range(3):
         for quarters in ((1, 0), (3, 0), (0, 1), (0, 3)):
@@ -95,7 +95,7 @@ def _perform(motion: MotionController, plan: Plan) -> _Timed:
 
 
 def _words(operation: Operation) -> str:
-    """Return the words for an operation: ``turn D``, ``rotate x``, ``lid close``."""
+    """Return an operation's description: ``turn D``, ``rotate x``, ``lid close``."""
     what = [operation.op, operation.site, operation.axis, *_texts(operation.fields)]
     half = (
         "half"
@@ -125,7 +125,7 @@ def _average(name: str, timed: list[_Timed]) -> TimedOperation:
 
 
 def _corrections(profile: RobotProfile, timed: list[_Timed]) -> JsonObject:
-    """Return longer travel times for servos that moved alone and took longer than planned."""
+    """Return longer travel times for servos that took longer than planned when moving alone."""
     values: JsonObject = {}
     for name, servo in profile.actuators_of(Servo).items():
         alone = [one for one in timed if one.actuator == name]
@@ -137,7 +137,7 @@ def _corrections(profile: RobotProfile, timed: list[_Timed]) -> JsonObject:
 
 
 def _slower(servo: Servo, factor: float) -> list[JsonObject]:
-    """Return the servo's travel rows with all times longer by a factor."""
+    """Return the servo's travel rows with all times multiplied by a factor."""
     rows = [row.model_dump(mode="json") for row in servo.travel]
     for row in rows:
         for key in ("ms", "held_ms"):
@@ -152,7 +152,7 @@ TIMING_TRIAL = Trial(
 
 
 class OperationTimes(Measurement):
-    """Compares what operations take with what is planned, and makes slow servos' times longer."""
+    """The comparison of measured with planned times, which lengthens the times of slow servos."""
 
     name = "timing"
     guidance = (

@@ -1,12 +1,13 @@
-"""The step "travel": how long servos really take, by the camera, else by eye.
+"""The step "travel": the time servos really take, measured by the camera, else by eye.
 
-Hobby servos do not report where they are. One is sent from a named position to another at once,
-while the camera takes pictures as fast as it can. It moves from the first picture that differs from
-the one before it to the last.
+Hobby servos do not report their position. The servo jumps from one named position to another while
+the camera takes pictures as fast as it can. The motion lasts from the first picture that differs
+from the one before it to the last.
 
-A camera that is too slow for that gets the same motion several times, each begun a further part of
-a picture's period after a picture. Pictures at rest along the way tell where the servo was in each
-of those. A line through times and places gives the time of the whole way, as with a stroboscope.
+For a slower camera, the motion is repeated several times, as with a stroboscope. Each repetition
+starts a larger fraction of the picture period after a picture. Pictures at rest along the path
+show where the servo was in each picture. A line through times and positions gives the time of the
+whole path.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from robot.machine.assembly import Machine
 
 AT_ONCE_US = 20_000
-"""The pulse jumps within one of its periods: how fast the servo then follows is its own affair."""
+"""The pulse jumps within one of its periods; the servo then follows at its own speed."""
 
 PATIENCE = 2.0
 """Time to watch, as a multiple of the planned travel."""
@@ -53,36 +54,36 @@ PATIENCE = 2.0
 STILL_PICTURES = 6
 NOISE_FACTOR = 3.0
 LEAST_CHANGE = 0.25
-"""Mean change of grey levels from one picture to the next that is more than noise, at least."""
+"""Smallest mean change of grey levels between two pictures that is more than noise."""
 
 FEWEST_CHANGES = 4
 LONGEST_GAP = 2
-"""Pictures from one change to the next while something moves in full view."""
+"""Largest number of pictures from one change to the next while a motion is fully visible."""
 
 STROBES = 12
-"""Motions of the stroboscope."""
+"""Number of motions with the stroboscope."""
 
 STOPS = 16
-"""Places along the way at which it takes pictures at rest, besides the first."""
+"""Number of positions along the path, besides the first, with a picture at rest."""
 
 ON_WAY = (0.08, 0.92)
-"""Part of the way where the speed is even: servos gain it and lose it outside."""
+"""The part of the path with constant speed. Servos accelerate before it and brake after it."""
 
 FEWEST_ON_WAY = 6
 SHORTEST_SPAN = 0.4
-"""Part of the way between the first and last place that the stroboscope has to see."""
+"""Smallest part of the path between the first and last position the stroboscope sees."""
 
 COARSE = 0.2
-"""Part of its time to which a motion has to be known, or the stroboscope is tried."""
+"""Relative uncertainty of a motion's time above which the stroboscope is tried."""
 
 LARGEST_ERROR = 0.1
-"""Part of the time that its standard error may be."""
+"""Largest relative standard error of the time."""
 
 LEAST_MARGIN = 0.04
-"""Part of the time that gaining and losing speed may add to it."""
+"""Smallest relative uncertainty of the time, because of accelerating and braking."""
 
 FINE_MS = 10
-"""Step by which a travel time is set by eye."""
+"""Step for setting a travel time by eye."""
 
 Grey = NDArray[np.float32]
 
@@ -95,10 +96,10 @@ class TravelRequest(ApiRequest):
 
 
 class Travel(ApiDocument):
-    """The time that a servo took, known to ``within_us``; None where the camera cannot see it, and
-    ``why``. ``motions``: how many it took to see.
-
-    ``values`` are calibrated values with the measured time, and what it is known to on top.
+    """The time that a servo took, to ``within_us``; None, and the reason ``why``, if the camera
+    cannot see it.
+    ``motions``: number of motions that were watched. ``values``: calibrated values with the
+    measured time plus its uncertainty.
     """
 
     actuator: str
@@ -113,7 +114,7 @@ class Travel(ApiDocument):
 
 @dataclass(frozen=True)
 class Motion:
-    """Begin and end of a motion in us of the camera's clock, known together to ``within_us``."""
+    """Begin and end of a motion in us of the camera's clock; ``within_us``: their joint error."""
 
     began_us: int
     ended_us: int
@@ -121,9 +122,9 @@ class Motion:
 
 
 def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
-    """Home, go to the first position, then as fast as can be to the second, and watch.
+    """Home, go to the first position, then as fast as possible to the second, and watch.
 
-    Raises ``RobotError``, and ``InvalidRequest`` for what is no servo or has no such positions.
+    Raises ``RobotError``, and ``InvalidRequest`` if there is no such servo or position.
     """
     machine, name, way = bench.machine, asked.actuator, (asked.between[0], asked.between[1])
     slew = slew_between(bench.profile, name, way)
@@ -151,10 +152,10 @@ def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
 
 
 def motion_in(pictures: Sequence[tuple[int, Grey]]) -> Motion | None:
-    """Return the motion in a series of pictures, the first few of which show it at rest.
+    """Return the motion in a series of pictures that begins with a few pictures at rest.
 
-    None where nothing moves, where it still does at the end, or where it was out of sight on the
-    way: a part of a motion must not be taken for all of it.
+    None if nothing moves, if it still moves at the end, or if it was hidden on the way: a part of a
+    motion must not be mistaken for all of it.
     """
     moved = _find_changes(pictures)
     if len(moved) < FEWEST_CHANGES or moved[-1] == len(pictures) - 2:
@@ -163,7 +164,7 @@ def motion_in(pictures: Sequence[tuple[int, Grey]]) -> Motion | None:
         return None
     times = [time for time, _ in pictures]
     first, last = moved[0], moved[-1]
-    # It began between two pictures, and ended between two others.
+    # The motion began between two pictures, and ended between two others.
     earliest, latest = times[first], times[first + 1]
     sooner, later = times[last], times[last + 1]
     return Motion(
@@ -174,7 +175,7 @@ def motion_in(pictures: Sequence[tuple[int, Grey]]) -> Motion | None:
 
 
 def why_unseen(pictures: Sequence[tuple[int, Grey]], planned_us: int) -> str:
-    """Return why :func:`motion_in` finds none that should take about ``planned_us``."""
+    """Return the reason why :func:`motion_in` finds no motion of about ``planned_us``."""
     moved = _find_changes(pictures)
     if moved and moved[-1] == len(pictures) - 2:
         return f"the picture still changes after {PATIENCE * planned_us / 1e3:.0f} ms"
@@ -187,12 +188,12 @@ def why_unseen(pictures: Sequence[tuple[int, Grey]], planned_us: int) -> str:
 
 
 def is_coarse(seen: Motion | None) -> bool:
-    """Return whether so few pictures show a motion that its time is hardly known."""
+    """Return whether too few pictures show a motion to know its time well."""
     return seen is not None and seen.within_us > COARSE * (seen.ended_us - seen.began_us)
 
 
 def is_too_fast(pictures: Sequence[tuple[int, Grey]], planned_us: int) -> bool:
-    """Return whether a motion was over between two pictures or three."""
+    """Return whether a motion was over within two or three pictures."""
     moved = _find_changes(pictures)
     rate = rate_of([time for time, _ in pictures])
     if moved and moved[-1] == len(pictures) - 2:
@@ -201,8 +202,8 @@ def is_too_fast(pictures: Sequence[tuple[int, Grey]], planned_us: int) -> bool:
 
 
 def strobed_motion(machine: Machine, slew: Slew, times_us: Sequence[int]) -> Motion | str:
-    """Return the motion that several films show, begun at different times between two pictures, or
-    the reason why they show none, in numbers.
+    """Return the motion that several films show, each begun at another time between two pictures,
+    or the reason why they show none, with numbers.
 
     ``times_us``: the times of a series of pictures.
     """
@@ -222,7 +223,7 @@ def strobed_motion(machine: Machine, slew: Slew, times_us: Sequence[int]) -> Mot
 
 
 def _rest_at(machine: Machine, slew: Slew, part: float) -> Grey:
-    """Return the picture of a servo at rest after that part of its way."""
+    """Return the picture of a servo at rest after this part of its path."""
     place = round(slew.start_us + part * (slew.end_us - slew.start_us))
     machine.motion.jog(slew.motion.actuator, place)
     machine.scanner.settle()
@@ -230,7 +231,7 @@ def _rest_at(machine: Machine, slew: Slew, part: float) -> Grey:
 
 
 def part_of_way(picture: Grey, rests: Sequence[Grey]) -> float:
-    """Return the part of a way at which a picture is most like those at rest along it."""
+    """Return the position along the path, 0 to 1, where pictures at rest are most like this one."""
     best = (float("inf"), 0.0)
     for number, (before, after) in enumerate(pairwise(rests)):
         change = after - before
@@ -243,11 +244,11 @@ def part_of_way(picture: Grey, rests: Sequence[Grey]) -> float:
 
 
 def fit_motion(films: Sequence[Sequence[tuple[float, float]]], period_us: int) -> Motion | str:
-    """Return the motion that all ``films`` show (parts of the way, and us after its command), or
-    the reason why they show none.
+    """Return the motion that all ``films`` show, or the reason why they show none.
 
-    The slope of a line through all of them is the time, or through each by itself: a computer that
-    is busy sends its commands late, by another time in each film. The surer one counts.
+    A film has pairs: part of the path, and us after the command. The slope of a line through all
+    pairs is the time. Another fit allows each film an offset of its own, as a busy computer sends
+    its commands late by varying times. The fit with the smaller error counts.
     """
     rate = 1e6 / period_us if period_us else 0.0
     about = f"{len(films)} motions at the camera's {rate:.0f} pictures/s"
@@ -266,7 +267,7 @@ def fit_motion(films: Sequence[Sequence[tuple[float, float]]], period_us: int) -
 
 
 def _slope_of(points: NDArray[np.float64], unknowns: int) -> tuple[float, float]:
-    """Return us for the whole way of a line through the origin, and its standard error."""
+    """Return the us for the whole path by a line through the origin, and their standard error."""
     parts, times = points.T
     size = float(parts @ parts)
     if len(points) <= unknowns or size == 0:
@@ -277,19 +278,19 @@ def _slope_of(points: NDArray[np.float64], unknowns: int) -> tuple[float, float]
 
 
 def too_few(pictures: int, rate: float) -> str:
-    """Return the text for a motion that was over between two pictures or three."""
+    """Return the text for a motion that was over within two or three pictures."""
     count = f"{pictures} picture{'' if pictures == 1 else 's'}"
     return f"only {count} during the motion: the camera's {rate:.0f} pictures/s are too few for it"
 
 
 def rate_of(times_us: Sequence[int]) -> float:
-    """Return the pictures per second of a series."""
+    """Return the pictures per second of a series of times."""
     took_us = times_us[-1] - times_us[0] if times_us else 0
     return (len(times_us) - 1) * 1e6 / took_us if took_us else 0.0
 
 
 def _find_changes(pictures: Sequence[tuple[int, Grey]]) -> list[int]:
-    """Return the numbers of pictures that differ from the next one."""
+    """Return the indices of pictures that differ from the next one."""
     changes = [
         float(np.abs(after - before).mean()) for (_, before), (_, after) in pairwise(pictures)
     ]
@@ -302,7 +303,7 @@ Picture = TypeVar("Picture")
 
 @dataclass(frozen=True)
 class Slew:
-    """The fastest motion of a servo from a pulse, which lasts far longer than ``planned_us``."""
+    """The fastest motion of a servo, whose ``motion`` lasts far longer than ``planned_us``."""
 
     start_us: int
     end_us: int
@@ -313,9 +314,9 @@ class Slew:
 def watch_slew(
     machine: Machine, slew: Slew, take: Callable[[], Picture], delay_us: int = 0
 ) -> list[Picture]:
-    """Have a servo slew, and return the pictures taken before, meanwhile and after.
+    """Slew a servo, and return the pictures taken before, during and after the motion.
 
-    It begins ``delay_us`` after the command, which follows the last picture before.
+    The motion begins ``delay_us`` after its command, which follows the last picture at rest.
     """
     motion = slew.motion
     machine.motion.jog(motion.actuator, slew.start_us)
@@ -359,9 +360,10 @@ def servo_between(
 
 
 def travel_values(name: str, servo: Servo, way: tuple[str, str], ms: float) -> JsonObject:
-    """Return the servo's travel rows with a time between two positions, as calibrated values.
+    """Return the servo's travel rows with a new time between two positions, as calibrated values.
 
-    Both ways take it, unless a row is for one; times with a layer follow in proportion.
+    The time applies to both directions, unless a row is for one only. Times with a layer change in
+    proportion.
     """
     milliseconds = round(ms, 1)
     rows = []
@@ -415,11 +417,11 @@ class TravelTime(Measurement):
 
     @property
     def value(self) -> float | None:
-        """Milliseconds."""
+        """The travel time in milliseconds."""
         return self._ms
 
     def adjust(self, steps: int) -> None:
-        """Make it longer or shorter."""
+        """Make the time longer or shorter."""
         if self._servo is not None and self._ms is not None:
             self._ms = max(FINE_MS, self._ms + FINE_MS * steps)
             values = travel_values(self._actuator, self._servo, self._way, self._ms)

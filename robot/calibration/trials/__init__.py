@@ -1,1 +1,1 @@
-"""Motion that is tried for calibration, each an operation of the control socket."""
+"""Trial motions for calibration, each an operation of the control socket."""

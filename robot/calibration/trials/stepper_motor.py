@@ -1,8 +1,8 @@
-"""A stepper on the bench: moved gently, and watched by its sensor or by the camera.
+"""A stepper under test: moved gently, and watched by its sensor or by the camera.
 
-It comes back gently from every trial, so that steps lost on the way out are not lost on the way
-back as well. Whether it is then where it was is told by its sensor, if it has one, else by the
-camera. What neither can tell is None, and for a person to judge.
+It returns gently from every trial, so that only the way out can lose steps. Its sensor, if it has
+one, else the camera then shows whether it is back where it was. If neither can tell, the answer is
+None, and a person has to judge.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from robot.machine.scanner import Scanner
 
 PLACES_OF_A_TURN = 32
-"""Places of a turn at which a motor that lost its place is looked for."""
+"""Number of places in a turn at which to look for the start after lost steps."""
 
 FINER = 8
-"""Times finer it is then looked for about the nearest of them."""
+"""Factor by which the search around the best of these places is finer, each time."""
 
 SEARCH_STEPS = 400
-"""Parts of a turn that a search for an edge or a change goes by."""
+"""Number of parts of a turn in which to search for an edge or a change."""
 
 HOMED_WITHIN = 4
-"""Steps by which homing finds the edge later than it is: what is lost at once is more, four full
-steps of the motor."""
+"""Largest number of steps by which homing finds the edge late. Lost steps are more: at least four
+full steps of the motor at once."""
 
 RUN_UP = 32
-"""Part of a turn that is more than any play."""
+"""Divisor of a turn that gives a run-up longer than any play."""
 
 STILL_PICTURES = 5
 NOISE_FACTOR = 3.0
 LEAST_CHANGE = 0.2
-"""Mean change of grey levels that is more than noise, at least."""
+"""Smallest mean change of grey levels that is more than noise."""
 HUNTING_US = 3_000_000
-"""An autofocus that hunts makes the picture larger and smaller; after so long it was as before."""
+"""Longest time an autofocus hunts: the picture grows and shrinks, and then is as before."""
 MOST_HUNTED = 3.0
-"""Factor of the noise up to which a change may be that."""
+"""Largest change that hunting may cause, as a multiple of the threshold for noise."""
 MOST_LOOKS = 200
 
 Grey = NDArray[np.float32]
@@ -72,7 +72,7 @@ def stepper_of(profile: RobotProfile, name: str) -> Stepper:
 class Stillness:
     """The picture of a robot at rest, to compare later ones with. Raises ``RobotError``.
 
-    Light flickers, and a camera adapts to it: pictures are compared as if equally bright.
+    Light flickers, and cameras adapt to it, so pictures are scaled to the same brightness.
     """
 
     def __init__(self, scanner: Scanner) -> None:
@@ -85,7 +85,7 @@ class Stillness:
         self._threshold = max(LEAST_CHANGE, NOISE_FACTOR * float(noise))
 
     def change(self) -> float:
-        """Return the mean change of grey levels since then."""
+        """Return the mean change of grey levels since the first pictures."""
         return self._look()[1]
 
     def has_changed(self) -> bool:
@@ -114,13 +114,13 @@ class Stillness:
 
 @dataclass(frozen=True)
 class Motor:
-    """One stepper of a robot that is being tried."""
+    """A stepper under test."""
 
     machine: Machine
     settings: Stepper
     setup: StepperSetup
     field_at: int | None = None
-    """A place within the field of its sensor, if that ends again behind it."""
+    """A position in the active range of its sensor, if that range ends again."""
 
     @property
     def name(self) -> str:
@@ -129,23 +129,23 @@ class Motor:
 
     @property
     def start(self) -> int:
-        """The place after homing."""
+        """The position after homing."""
         return self.setup.start_steps
 
     @property
     def turn_steps(self) -> int:
-        """Steps of a turn; of the whole way for a motor that only goes to and fro."""
+        """The steps per turn, or of the whole range for a motor that only goes to and fro."""
         places = self.settings.positions_steps.values()
         return self.settings.steps_per_turn or max(places) - min(places)
 
     @property
     def search_steps(self) -> int:
-        """Steps at a time where an edge or a change is looked for."""
+        """The step size in a search for an edge or a change."""
         return max(1, self.turn_steps // SEARCH_STEPS)
 
     @cached_property
     def still(self) -> Stillness | None:
-        """The camera's view of it at the start; None where it does not see it move."""
+        """The camera's picture of it at the start; None if the camera does not see it move."""
         self.go(self.start)
         still = Stillness(self.machine.scanner)
         self.go(self.start + self.way(self.turn_steps // 16))
@@ -154,14 +154,14 @@ class Motor:
         return still if sees else None
 
     def way(self, steps: int) -> int:
-        """Return signed steps from the start: as many as wanted, or as there is room for."""
+        """Return signed steps from the start: ``steps``, or as many as there is room for."""
         up, down = self.setup.maximum_steps - self.start, self.start - self.setup.minimum_steps
         if steps <= up:
             return steps
         return -min(steps, down) if down > up else up
 
     def go(self, target: int) -> None:
-        """Go gently to a position, the last of the way forwards, which takes up any play."""
+        """Go gently to a position, finishing forwards, which takes up any play."""
         run_up = self.turn_steps // RUN_UP
         if target - run_up >= self.setup.minimum_steps:
             self.go_straight(target - run_up)
@@ -172,12 +172,12 @@ class Motor:
         self.machine.motion.jog(self.name, target)
 
     def rush(self, start: int, way: int, limits: StepperLimits) -> None:
-        """Go a number of steps from ``start``, where it stands, as fast as ``limits`` allow."""
+        """Go ``way`` steps from ``start``, its present position, as fast as ``limits`` allow."""
         move = stepper_move(self.name, start, way, limits)
         self.machine.motion.perform(Schedule.of(move), lambda _: None)
 
     def moved_from(self) -> bool | None:
-        """Return whether it is away from the start; None if neither sensor nor camera can tell."""
+        """Return whether it has left the start; None if neither sensor nor camera can tell."""
         motion, homing = self.machine.motion, self.setup.homing
         if homing is None and self.setup.check is not None:
             return not motion.is_sensor_active(self.name)
@@ -196,7 +196,7 @@ class Motor:
 
     @property
     def seen_by(self) -> str | None:
-        """Return what observes its place: ``sensor``, ``camera`` or None."""
+        """Return the observer of its position: ``sensor``, ``camera`` or None."""
         if self.setup.homing is not None or self.setup.check is not None:
             return "sensor"
         return None if self.still is None else "camera"
@@ -220,8 +220,8 @@ class Motor:
         return not self.still.has_changed()
 
     def _nearest(self, places: range) -> int:
-        """Return the place, in steps from the start, that looks most like the start. Each is
-        reached forwards."""
+        """Return the place, in steps from the start, that looks most like the start, trying each in
+        forward order."""
         self.go(self.start + places[0])
 
         def face_difference(place: int) -> float:
@@ -232,8 +232,8 @@ class Motor:
 
 
 def _drop_stop(settings: Stepper) -> Stepper:
-    """Return a motor that homes by its stall as one that does not home: its driver shows nothing of
-    a motor at rest, and nothing goes to the stop but homing."""
+    """Return the motor, without homing if it homes by stalling: its driver shows nothing while the
+    motor rests, and only homing goes to the stop."""
     return settings.model_copy(update={"homing": None}) if settings.homes_by_stall else settings
 
 
@@ -242,8 +242,8 @@ def _with(profile: RobotProfile, name: str, settings: Stepper) -> RobotProfile:
 
 
 def _with_room_at_the_edge(settings: Stepper) -> Stepper:
-    """Return the motor with room beyond its positions: the edge of an end stop at the end of its
-    way is looked at from both sides, as homing does."""
+    """Return the motor with room beyond its positions, to check the edge of an end stop at the end
+    of its range from both sides, as homing does."""
     room = largest_step(settings)
     if settings.homing is None or settings.homes_by_stall or room is None:
         return settings
@@ -259,14 +259,14 @@ def motor_on(
     *,
     alone: bool = False,
 ) -> Iterator[Motor]:
-    """The motor, homed, and set up otherwise in some respects; then as in the profile.
+    """Yield the motor, homed, with the settings of ``otherwise``; then restore the profile's.
 
-    ``alone``: nothing is homed but this motor.
+    ``alone``: home only this motor.
     """
     machine, profile = bench.machine, bench.profile
     settings = stepper_of(profile, name)
     otherwise = {
-        # An end stop tells more than a look at it after each turn, which has to be at rest.
+        # An end stop shows more than its check after each turn, for which the motor has to rest.
         **({"turn_check": None} if settings.homing is not None else {}),
         **otherwise,
     }

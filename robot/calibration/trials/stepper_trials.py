@@ -1,6 +1,6 @@
 """Trials of one stepper: its direction, its steps, its limits, its play.
 
-Every trial but that of the direction homes first; what nothing can tell is None.
+Every trial but that of the direction homes first. A result that cannot be determined is None.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
 LONGEST_TURNS = 40
-"""A trial makes at most so many turns to reach its speed."""
+"""Largest number of turns in which a trial reaches its speed."""
 
 QUICK_QUARTERS = 8
-"""Quarter turns made after those: a motor that loses a step at each start is then visibly off."""
+"""Number of quarter turns after these, so that losing a step at each start becomes visible."""
 
 LONGER_TURNS = (2, 4, 8)
-"""Factors by which a turn is longer where microstep switches are not as thought."""
+"""Factors by which a turn may be longer if the microstep switches are set differently."""
 
 BUSY = "R L U D F B R L U D F B"
-"""Opposite faces that turn right after each other take as many motors at a time as any turns."""
+"""A scramble with opposite faces in succession, which move as many motors at once as any turns."""
 
 
 class StepperRequest(ApiRequest):
@@ -49,7 +49,7 @@ class TurnRequest(StepperRequest):
 
 
 class TurnTried(ApiDocument):
-    """A motor went ``steps`` (negative: backwards, for want of room), and back."""
+    """The trial of a quarter turn: ``steps`` (negative: backwards, for lack of room), and back."""
 
     actuator: str
     steps: int
@@ -58,7 +58,7 @@ class TurnTried(ApiDocument):
 
 
 class StepsRequest(StepperRequest):
-    """Turns of ``turn_steps`` each (None: as calibrated), and back."""
+    """Turns of ``turn_steps`` each (default: as calibrated), and back."""
 
     turn_steps: WholeNumber | None = Field(default=None, ge=4, le=1_000_000, multiple_of=4)
 
@@ -66,9 +66,10 @@ class StepsRequest(StepperRequest):
 
 
 class StepsTried(ApiDocument):
-    """A motor went ``steps``, and back; ``found_steps`` of a turn by the camera, if it can tell.
+    """The trial of whole turns: ``steps``, and back.
 
-    ``values`` are calibrated values where they are not those of the profile.
+    ``found_steps``: steps per turn by the camera, if it can tell. ``values``: ``found_steps`` as a
+    calibrated value, if it differs from the present one.
     """
 
     actuator: str
@@ -89,8 +90,8 @@ class SpeedRequest(StepperRequest):
 class SpeedTried(ApiDocument):
     """The result of a fast motion: whether steps were ``lost``; None if only a person can tell.
 
-    ``reached_steps_per_s`` is what the way was long enough for. Not ``square``: nothing but a
-    person can set it back to where it was.
+    ``reached_steps_per_s``: the speed that the distance allowed. ``square`` is False if only a
+    person can set the motor back to where it was.
     """
 
     actuator: str
@@ -104,19 +105,19 @@ class SpeedTried(ApiDocument):
 
 
 class BoardRequest(ApiRequest):
-    """Nothing but the question."""
+    """A request without parameters."""
 
 
 class BoardRate(ApiDocument):
-    """``share``: the part of their speed at which the boards can make the motors' steps; 1: all."""
+    """The fraction of the motors' speed (``share``) for which the boards can make steps; 1: all."""
 
     share: float
 
 
 class Play(ApiDocument):
-    """Steps back before the load follows, found ``within_steps``; None where nothing tells it.
+    """The steps back before the load follows, to ``within_steps``; None if nothing can tell.
 
-    ``values``: it as a calibrated value, if it differs by more than that from the one in force.
+    ``values``: calibrated value, if it differs by more than ``within_steps`` from the one in force.
     """
 
     actuator: str
@@ -127,11 +128,11 @@ class Play(ApiDocument):
 
 
 def tried_turn(bench: Bench, asked: TurnRequest) -> TurnTried:
-    """A quarter turn forwards and back with the direction input inverted or not; a part of its way
-    for one that only goes to and fro.
+    """Turn a quarter forwards and back, with the direction input inverted or not. A motor that only
+    goes to and fro moves by a part of its range.
 
-    Nothing else moves, and nothing is homed: which way this motor turns is only found out here, and
-    one that turns the wrong way does not find its sensor. Raises ``RobotError``.
+    Nothing else moves, and nothing is homed: the motor's direction is still unknown, and a motor
+    that turns the wrong way does not find its sensor. Raises ``RobotError``.
     """
     name, inverted = asked.actuator, asked.inverted
     blind = {"homing": None, "turn_check": None, "invert_direction": inverted}
@@ -145,9 +146,9 @@ def tried_turn(bench: Bench, asked: TurnRequest) -> TurnTried:
 
 
 def tried_steps(bench: Bench, asked: StepsRequest) -> StepsTried:
-    """Make whole turns and come back; see with the camera whether they were whole.
+    """Make whole turns and come back; check with the camera whether they were whole.
 
-    If not it looks for a turn among those that a wrong microstep switch makes. Raises
+    If not, search for a turn among the lengths that a wrong microstep switch gives. Raises
     ``RobotError``, and ``InvalidRequest`` for a motor that does not turn round.
     """
     name = asked.actuator
@@ -158,7 +159,7 @@ def tried_steps(bench: Bench, asked: StepsRequest) -> StepsTried:
     with motor_on(bench, name, otherwise) as motor:
         turn = motor.turn_steps
         way = motor.way(asked.turns * turn)
-        if way != turn or motor.still is None:  # else the camera has it make that turn
+        if way != turn or motor.still is None:  # else the camera's check makes this turn
             motor.go(motor.start + way)
             motor.go(motor.start)
         found = _turn_seen(motor) if way == asked.turns * turn else None
@@ -167,7 +168,8 @@ def tried_steps(bench: Bench, asked: StepsRequest) -> StepsTried:
 
 
 def _turn_seen(motor: Motor) -> int | None:
-    """Steps of a true turn by the camera; None where no turn looks like one, or each quarter."""
+    """Return the steps of a whole turn by the camera; None if no turn, or every quarter, looks like
+    one."""
     if motor.still is None:
         return None
     turn = motor.turn_steps
@@ -187,11 +189,10 @@ def _looks_whole(motor: Motor, steps: int) -> bool:
 
 
 def tried_speed(bench: Bench, asked: SpeedRequest) -> SpeedTried:
-    """Go as fast as asked, far enough to reach that speed, then on by quarter turns as solves do,
-    and gently back; look for lost steps.
+    """Go at the requested speed, far enough to reach it, then on by quarter turns as solves do, and
+    gently back; look for lost steps.
 
-    Raises ``RobotError`` for what is no lost step, and ``InvalidRequest`` for what no motion can
-    be.
+    Raises ``RobotError`` for anything but lost steps, and ``InvalidRequest`` for impossible limits.
     """
     name = asked.actuator
     limits = _limits(stepper_of(bench.profile, name), asked)
@@ -225,9 +226,9 @@ def tried_speed(bench: Bench, asked: SpeedRequest) -> SpeedTried:
 
 
 def _quarters_beyond(motor: Motor, way: int) -> Iterator[tuple[int, int]]:
-    """Starts and signed steps of quarter turns on from the end of a way, as far as there is room.
+    """Yield starts and signed steps of further quarter turns after a motion, while there is room.
 
-    None for a motor that only goes to and fro.
+    Nothing for a motor that only goes to and fro.
     """
     quarter = (motor.settings.steps_per_turn or 0) // 4
     step = quarter if way > 0 else -quarter
@@ -240,8 +241,8 @@ def _quarters_beyond(motor: Motor, way: int) -> Iterator[tuple[int, int]]:
 
 
 def find_board_rate(bench: Bench, _: BoardRequest) -> BoardRate:
-    """Ask the boards whether they make the steps of a scan, of a solve and of each motor at its
-    full speed; nothing moves. Raises ``RobotError``."""
+    """Ask the boards whether they can make the steps of a scan, of a solve and of each motor at its
+    full speed. Nothing moves. Raises ``RobotError``."""
     planner = bench.machine.planner
     cube = planner.scramble_cube(BUSY)
     schedules = [step.plan.schedule() for step in planner.scan(None, None).steps if step.moves]
@@ -263,7 +264,7 @@ def measured_play(bench: Bench, asked: StepperRequest) -> Play:
     with motor_on(bench, name, {}) as motor:
         by_sensor = motor.setup.homing is not None
         found = _play_at_the_edge(motor) if by_sensor else _play_in_the_picture(motor)
-        motor.go(motor.start)  # home would let go of a layer between two quarter turns
+        motor.go(motor.start)  # homing here would release a layer between two quarter turns
         before, within = motor.settings.backlash_steps, motor.search_steps
     seen_by = None if found is None else "sensor" if by_sensor else "camera"
     is_news = found is not None and abs(found - before) > within
@@ -274,7 +275,7 @@ def measured_play(bench: Bench, asked: StepperRequest) -> Play:
 
 
 def _play_at_the_edge(motor: Motor) -> int | None:
-    """The sensor's edge from one side and from the other; a switch's own hysteresis adds to it."""
+    """Return the distance between the sensor's edges from both sides, including its hysteresis."""
     homing, motion = motor.setup.homing, motor.machine.motion
     assert homing is not None
     step, reach = motor.search_steps, motor.turn_steps // 8
@@ -293,10 +294,10 @@ def _play_at_the_edge(motor: Motor) -> int | None:
 
 
 def _play_in_the_picture(motor: Motor) -> int | None:
-    """Forwards, which takes the play up, then back until the picture begins to change.
+    """Return the steps back until the picture changes, after a move forwards took the play up.
 
-    What the camera sees late would count as play, so as many steps as it takes to see the load go
-    further forwards are left out.
+    The camera notices a motion late, which would count as play. So the steps it takes to notice the
+    load move forwards are subtracted.
     """
     if motor.still is None:
         return None
@@ -316,7 +317,7 @@ def _play_in_the_picture(motor: Motor) -> int | None:
 def _steps_until(
     motor: Motor, start: int, step: int, seen: Callable[[], bool], most: int
 ) -> int | None:
-    """Return the steps made from ``start``, a few at a time, until ``seen``; None if never."""
+    """Return the steps from ``start``, in increments of ``step``, until ``seen``; None if never."""
     motor.go_straight(start)
     for made in range(abs(step), most + 1, abs(step)):
         motor.go_straight(start + (made if step > 0 else -made))
@@ -326,7 +327,7 @@ def _steps_until(
 
 
 def _limits(settings: Stepper, asked: SpeedRequest) -> StepperLimits:
-    """Return the limits to try; limits that the request leaves out are the profile's."""
+    """Return the limits to try: the profile's where the request gives none."""
     usual = stepper_limits(settings, asked.held)
     speed = asked.speed_steps_per_s or usual.max_speed
     try:
@@ -341,13 +342,13 @@ def _limits(settings: Stepper, asked: SpeedRequest) -> StepperLimits:
 
 
 def _steps_to_reach(limits: StepperLimits, turn: int) -> int:
-    """Return whole turns in which the speed is reached and kept for half a turn."""
+    """Return the steps of whole turns that reach the speed and keep it for half a turn."""
     wanted = limits.max_speed**2 / limits.acceleration + turn / 2
     return turn * min(LONGEST_TURNS, math.ceil(wanted / turn))
 
 
 def _hold_cube(motor: Motor, profile: RobotProfile) -> None:
-    """Put down the arm that holds the cube above a table; grippers and faces hold it anyway."""
+    """Lower the arm that holds the cube above a table. Grippers and faces hold it anyway."""
     for name, position in profile.mechanism.holding:
         actuator = profile.actuators[name]
         if not actuator.turns_freely:
@@ -356,7 +357,7 @@ def _hold_cube(motor: Motor, profile: RobotProfile) -> None:
 
 
 def changed_values(name: str, field: str, found: int | None, before: int | None) -> JsonObject:
-    """Return a number found of a motor as calibrated values; empty if it is as before."""
+    """Return the number found for a motor as a calibrated value; empty if it is unchanged."""
     return {} if found in (None, before) else {f"actuators.{name}.{field}": found}
 
 
@@ -366,7 +367,7 @@ TURNING = Trial(
     TurnRequest,
     TurnTried,
     tried_turn,
-    trusted=lambda _, asked: (asked.actuator,),  # that is how its direction is found out
+    trusted=lambda _, asked: (asked.actuator,),  # this trial determines its direction
 )
 STEPPING = Trial(
     "steps", "Turn a stepper by whole turns and back", StepsRequest, StepsTried, tried_steps
