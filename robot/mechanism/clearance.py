@@ -1,8 +1,8 @@
-"""Arms and jaws that open no further than they must while the robot looks at the cube.
+"""Arms and jaws that open only as far as necessary while the robot scans the cube.
 
-A lid that lets the cube lie flat and a jaw that is past it are out of the way before they are
-where they rest. Between two looks the robot need not wait for the rest of that way, nor go back
-over it: for looking, a mechanism gets such places as positions of their own.
+A lid or a jaw is clear of the cube before it reaches its open position. Between two pictures the
+robot need not wait for the rest of that travel, nor go back over it. So for scanning, a mechanism
+gets such places as additional positions.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from robot.settings.profile import RobotProfile
 
 
 def clear_place(opened: str) -> str:
-    """The name of the place on the way to a position called ``opened``; no profile can use it."""
+    """Return the name of the clear place before position ``opened``; no profile can use it."""
     return f"nearly {opened}"
 
 
 def look_place(opened: str) -> str:
-    """The name of the place before that, where the cube must not be turned yet."""
+    """Return the name of the place before that, where the cube must not be turned yet."""
     return f"on the way to {opened}"
 
 
 def with_clear_place(
     profile: RobotProfile, actuator: str, away_from: str, opened: str, part: float
 ) -> RobotProfile:
-    """``profile`` whose servo knows the place that lies so large a part of the way to ``opened``.
+    """Return ``profile`` with a clear place for a servo, at ``part`` of the path to ``opened``.
 
-    The way is that from the position ``away_from``. Every way of the servo to or from ``opened``
-    exists for the new place too and takes as long as its share of it; nothing is touched there, so
-    that there is nothing to wait for. Cameras see from there what they see when it is open.
+    The path begins at position ``away_from``. Every travel of the servo to or from ``opened`` also
+    exists for the new place and takes its share of the time. The servo touches nothing there, so it
+    need not settle. Cameras see the same as when it is open.
     """
     return _with_place(profile, actuator, (away_from, opened), part, clear_place(opened))
 
@@ -38,9 +38,10 @@ def with_clear_place(
 def with_look_place(
     profile: RobotProfile, actuator: str, away_from: str, opened: str, part: float
 ) -> RobotProfile:
-    """Like :func:`with_clear_place`, for a place from which to look before the cube may be turned.
+    """Return ``profile`` with a place for pictures before the cube may be turned.
 
-    It is reached from ``away_from`` alone: from elsewhere the cube is seen already.
+    See :func:`with_clear_place`. The place is reached only from ``away_from``: elsewhere the
+    camera sees the cube already.
     """
     place = look_place(opened)
     profile = _with_place(profile, actuator, (away_from, opened), part, place)
@@ -88,7 +89,7 @@ def _with_place(
 def _rows_of(
     known: TravelRow, opened: str, name: str, places: dict[str, int]
 ) -> Iterator[TravelRow]:
-    """The two parts into which the new place divides a way to or from ``opened``."""
+    """Yield the two parts into which the new place divides a travel to or from ``opened``."""
     (other,) = set(known.between) - {opened}
     share = (places[name] - places[other]) / (places[opened] - places[other])
     for left_out, part in ((opened, share), (other, 1 - share)):

@@ -1,6 +1,6 @@
-"""Durations of the actuators of a robot, and the rotations of a part from angle to angle.
+"""Durations of a robot's actuators, and the rotations of a part from angle to angle.
 
-The times come from the very motions that the firmware will follow.
+The times come from the same motions that the firmware executes.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from solver.errors import InvalidRequest
 
 
 def travel_us(profile: RobotProfile, name: str, start: str, end: str, held: bool) -> int | None:
-    """Microseconds, settling included, between two named positions; None if there is no way."""
+    """Return the microseconds, with settling, between two named positions; None if not possible."""
     with _drive(profile, name) as drive:
         return drive.travel_us(start, end, held)
 
 
 def rotation_us(profile: RobotProfile, name: str, quarters: int, held: bool) -> int:
-    """Microseconds, settling included, that an actuator needs for quarter turns."""
+    """Return the microseconds, with settling, that an actuator needs for quarter turns."""
     with _drive(profile, name) as drive:
         return drive.rotation_us(quarters, held)
 
 
 def angle_left_us(profile: RobotProfile, name: str, quarters: int, degrees: float) -> int:
-    """Microseconds from when ``degrees`` of a layer's turn are left until it has settled."""
+    """Return the microseconds from ``degrees`` before a layer's end of turn until it settles."""
     if not degrees:
         return 0
     with _drive(profile, name) as drive:
@@ -37,16 +37,16 @@ def angle_left_us(profile: RobotProfile, name: str, quarters: int, degrees: floa
 
 
 def angle_made_us(profile: RobotProfile, name: str, quarters: int, degrees: float) -> int:
-    """Microseconds from the start of a layer's turn until more than ``degrees`` of it are made."""
+    """Return the microseconds until a layer's turn has made more than ``degrees``."""
     with _drive(profile, name) as drive:
         return drive.angle_made_us(quarters, degrees)
 
 
 def near_ends_us(profile: RobotProfile, motion: ActuatorMotion, degrees: float) -> tuple[int, int]:
-    """Microseconds in which a rotation is within ``degrees`` of its start, and of its end.
+    """Return the microseconds that a rotation is within ``degrees`` of its start, and of its end.
 
-    Those at the end include settling. At a constant speed, as a servo without easing has, they are
-    least; a stepper is as slow when it starts as when it stops.
+    Those at the end include settling. They are least at constant speed, as of a servo without
+    easing. A stepper is as slow when it starts as when it stops.
     """
     if not degrees:
         return 0, 0
@@ -62,13 +62,13 @@ def near_ends_us(profile: RobotProfile, motion: ActuatorMotion, degrees: float) 
 
 
 SQUARE_DEGREES = 1e-3
-"""A motion that has so little left is only settling."""
+"""Remaining angle of a turn at which its motion is over and only settling is left."""
 
 
 def travel_profile(
     profile: RobotProfile, name: str, start: str, end: str, held: bool
 ) -> MotionProfile:
-    """Return the motion between two named positions; raises ``InvalidRequest``."""
+    """Return the motion between two named positions, or raise ``InvalidRequest``."""
     profile.require_drivable()
     with _drive(profile, name) as drive:
         return drive.travel(start, end, held)
@@ -77,9 +77,9 @@ def travel_profile(
 def rotation_profile(
     profile: RobotProfile, name: str, angle: int, quarters: int, held: bool
 ) -> MotionProfile:
-    """Return the rotation by quarter turns from an angle in them.
+    """Return the rotation by ``quarters`` from ``angle`` (in quarter turns).
 
-    Raises :class:`solver.errors.InvalidRequest`.
+    Raise :class:`solver.errors.InvalidRequest` if it is not possible.
     """
     profile.require_drivable()
     with _drive(profile, name) as drive:
@@ -88,9 +88,7 @@ def rotation_profile(
 
 @contextlib.contextmanager
 def _drive(profile: RobotProfile, name: str) -> Iterator[Drive]:
-    """Return the drive of the actuator called ``name``; the profile is to blame for what it cannot
-    do.
-    """
+    """Yield the drive of the actuator called ``name``, and report its errors as BadProfile."""
     try:
         yield drive_of(name, profile.actuators[name])
     except InvalidRequest as error:
@@ -99,9 +97,9 @@ def _drive(profile: RobotProfile, name: str) -> Iterator[Drive]:
 
 
 class Rotary:
-    """A rotating part with any drive, and the ``angles`` it can have, in quarter turns.
+    """A rotating part with any drive, and its possible ``angles`` in quarter turns.
 
-    Endless motors have ``looks`` angles, 0 to looks - 1: those that can be told apart.
+    Endless motors have the ``looks`` angles that can be told apart, 0 to looks - 1.
     """
 
     def __init__(self, profile: RobotProfile, part: RotatingPart) -> None:
@@ -122,18 +120,18 @@ class Rotary:
         return tuple(range(part.range_quarters[0], part.range_quarters[1] + 1))
 
     def position(self, angle: int) -> str | int:
-        """Return the part's place in a configuration at ``angle``."""
+        """Return the part's position in a configuration at ``angle``."""
         return angle if self._free else self._names[angle]
 
     def angle(self, positions: Mapping[str, str | int]) -> int:
-        """The part's angle in a configuration's positions."""
+        """Return the part's angle in a configuration's positions."""
         place = positions[self.actuator]
         if isinstance(place, int):
             return place
         return next(angle for angle, name in self._names.items() if name == place)
 
     def turns(self, angle: int) -> Iterator[tuple[int, int]]:
-        """``(new angle, signed quarters)`` of every rotation that moves what it holds."""
+        """Yield ``(new angle, signed quarters)`` of every rotation that turns the held part."""
         if self.endless:
             yield from (((angle + quarters) % self.looks, quarters) for quarters in (1, 2, -1))
             return
@@ -142,7 +140,7 @@ class Rotary:
                 yield other, other - angle
 
     def returns(self, angle: int) -> Iterator[tuple[int, int]]:
-        """``(new angle, signed quarters)`` of every useful rotation with nothing held."""
+        """Yield ``(new angle, signed quarters)`` of every useful rotation with nothing held."""
         for other in self.angles:
             if other != angle:
                 quarters = other - angle
@@ -151,7 +149,7 @@ class Rotary:
                 yield other, quarters
 
     def motion(self, angle: int, other: int, quarters: int, held: bool) -> ActuatorMotion | None:
-        """The rotation; None if no way was taught between these positions."""
+        """Return the rotation; None if the profile has no travel between these positions."""
         if self._free:
             duration = rotation_us(self._profile, self.actuator, quarters, held)
             return ActuatorMotion(self.actuator, duration, quarters=quarters, held=held)

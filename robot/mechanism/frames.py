@@ -19,19 +19,19 @@ AXIS_NAMES = "yxz"
 
 @cache
 def compose_table() -> Table:
-    """``[a, b]``: after what leads from UF to a, then what leads from UF to b. int64[24, 24]."""
+    """Return ``[a, b]``: the rotation from UF to a, then that from UF to b. int64[24, 24]."""
     return _frozen([[a.then(b).index for b in all_orientations()] for a in all_orientations()])
 
 
 @cache
 def between_table() -> Table:
-    """``[a, b]``: what leads from orientation a to b, as it leads from UF. int64[24, 24]."""
+    """Return ``[a, b]``: UF after the rotation that leads from a to b. int64[24, 24]."""
     return _frozen(np.argsort(compose_table(), axis=1))
 
 
 @cache
 def rotate_table() -> Table:
-    """``[axis, quarters, o]``: o after a rotation of the cube in the robot. int64[3, 4, 24]."""
+    """Return ``[axis, quarters, o]``: o after a rotation of the cube. int64[3, 4, 24]."""
     return _frozen(
         [
             [[o.rotated(axis, quarters).index for o in all_orientations()] for quarters in range(4)]
@@ -42,20 +42,20 @@ def rotate_table() -> Table:
 
 @cache
 def reframe_table() -> Table:
-    """``[axis, quarters, o]``: o, the cube first turned in its own frame. int64[3, 4, 24]."""
+    """Return ``[axis, quarters, o]``: o after a turn in the cube's own frame. int64[3, 4, 24]."""
     turned = [[Orientation(0).rotated(axis, q) for q in range(4)] for axis in AXIS_NAMES]
     return _frozen([[[q.then(o).index for o in all_orientations()] for q in row] for row in turned])
 
 
 @cache
 def seen_table() -> Table:
-    """``[o, t]``: the composite of *sites* that turns the cube's composite t. int64[24, 45]."""
+    """Return ``[o, t]``: the composite of *sites* for the cube's composite t. int64[24, 45]."""
     return _frozen([[_seen_composite(o, t) for t in range(COMPOSITES)] for o in all_orientations()])
 
 
 @cache
 def progress_table() -> Table:
-    """``[o, site]``: ``(axis, weight)`` of the cube face at a site. int64[24, 6, 2].
+    """Return ``[o, site]``: ``(axis, weight)`` of the cube face at a site. int64[24, 6, 2].
 
     Sites in the order URFDLB. A clockwise quarter of the face adds its weight, 4 for the axis's
     first face and 1 for its second, to the progress ``4 * qa + qb`` of a composite.

@@ -1,7 +1,7 @@
 """A mechanism as a finite graph: configurations, and transitions that move actuators and cube.
 
-The graph is written in the robot's frame and does not know how the cube is held: every transition
-is possible in all 24 orientations. A state of robot and cube together is a :class:`State`.
+The graph is in the robot's frame and independent of the cube's orientation: every transition is
+possible in all 24. A state of robot and cube together is a :class:`State`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from solver.files import JsonMapping, JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing the robot does, at a time, as costed, planned and shown to people.
+    """One timed operation of the robot, as it is costed, planned and shown to people.
 
     ``op`` is ``turn`` (``site``, ``quarter_turns``), ``rotate`` (``axis``, ``quarter_turns``),
     ``look`` (``site``) or a mechanism's own (``lid``, ``grip``, ``release``, ``home``, ...) with
     its ``fields``. ``quarter_turns`` is 1, 2 or -1, clockwise seen from outside the site, or as the
-    R (x), U (y), F (z) turn for an axis. A turn takes so many ``layers`` from the site inwards.
-    Times in microseconds from the start of the plan, or of the transition that the operation
-    belongs to.
+    R (x), U (y), F (z) turn for an axis. A turn moves ``layers`` layers from the site inwards.
+    Times are in microseconds from the start of the plan, or of the transition that contains the
+    operation.
     """
 
     op: str
@@ -38,11 +38,11 @@ class Operation:
 
     @property
     def end_us(self) -> int:
-        """When the operation is over."""
+        """The end of the operation."""
         return self.start_us + self.duration_us
 
     def as_dict(self) -> JsonObject:
-        """The operation as in the JSON of ``cubist solve --robot``."""
+        """Return the operation as in the JSON of ``cubist solve --robot``."""
         named = {"op": self.op, "site": self.site, "axis": self.axis}
         out: JsonObject = {key: value for key, value in named.items() if value is not None}
         if self.quarter_turns is not None:
@@ -55,7 +55,8 @@ class Operation:
 
 
 CALM = 4096
-"""Weights order ways by time, then by how few actuators move: microseconds times this and those."""
+"""Factor of the time in a weight: microseconds times this, plus the number of motions. Weights
+order paths by time, then by motions."""
 
 SITE_AXIS = {
     "U": ("y", 1),
@@ -65,16 +66,16 @@ SITE_AXIS = {
     "L": ("x", -1),
     "B": ("z", -1),
 }
-"""The robot axis of each site, and which way about it a clockwise turn of the site goes."""
+"""The robot axis of each site, and the sign of a clockwise turn of the site about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActuatorMotion:
-    """The motion of one actuator in a transition, starting ``offset_us`` after the transition does.
+    """The motion of one actuator, starting ``offset_us`` after the start of its transition.
 
-    Between named positions ``start`` and ``end``, or by ``quarters`` (signed, clockwise seen from
-    outside the site it drives, or from below for a table). ``held``: it turns a layer of a held
-    cube. ``duration_us`` comes from the actuator's motion profile and includes settling.
+    It goes between named positions ``start`` and ``end``, or by ``quarters`` (signed, clockwise
+    seen from outside the site it drives, or from below for a table). ``held``: it turns a layer of
+    a held cube. ``duration_us`` comes from the actuator's motion profile and includes settling.
     """
 
     actuator: str
@@ -87,7 +88,7 @@ class ActuatorMotion:
 
     @property
     def end_us(self) -> int:
-        """When it is over, from the start of the transition."""
+        """The end of the motion, from the start of the transition."""
         return self.offset_us + self.duration_us
 
 
@@ -95,11 +96,11 @@ class ActuatorMotion:
 class Transition:
     """A change from configuration ``start`` to ``end`` (indexes) in ``duration_us``.
 
-    ``turns``: layers turned, ``(site, clockwise quarters 1..3)``, all on one axis, and of each so
-    many ``layers`` from the site inwards, at most half of the cube's. ``rotation``: the whole cube
-    turned about a robot axis, ``(axis, quarters 1..3)``; with ``turns`` it is the same axis: more
-    than half of the layers turned are the others turned back, and the cube turned as a whole.
-    ``duration_us`` is when the next transition may start.
+    ``turns``: turned sites, ``(site, clockwise quarters 1..3)``, all on one axis. At each of them
+    ``layers`` layers turn, from the site inwards, at most half of the cube's. ``rotation``: the
+    whole cube turns about a robot axis, ``(axis, quarters 1..3)``. With ``turns`` it is their axis:
+    turning more than half of the layers equals turning the others back, and the cube as a whole.
+    The next transition may start after ``duration_us``.
     """
 
     start: int
@@ -114,11 +115,11 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The places of the actuators: ``positions[actuator]`` is a position's name or a quarter count.
+    """The actuators' positions: ``positions[actuator]`` is a position's name or a quarter count.
 
-    ``residual_motion_us``: time for which something still moves when the next transition may
-    already start. ``covered``: robot sites whose stickers the mechanism hides, with the numbers
-    (row by row from 1) it hides.
+    ``residual_motion_us``: time for which parts still move when the next transition may already
+    start. ``covered``: robot sites whose stickers the mechanism hides, with the numbers of the
+    hidden ones (row by row from 1).
     """
 
     positions: Mapping[str, str | int]
@@ -128,7 +129,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A configuration of the mechanism and how it holds the cube."""
+    """A configuration of the mechanism and the orientation of the cube in it."""
 
     configuration: int
     orientation: Orientation
@@ -138,8 +139,8 @@ class State:
 class Mechanism:
     """The mechanism of the robot ``profile``; ``start`` is its state after homing.
 
-    ``wider``: the same mechanism with further configurations after its own, in which it does not
-    turn layers but shows the cube better; None where there are none.
+    ``wider``: the same mechanism with more configurations after its own, in which it turns no
+    layers but shows the cube better (None: there are none).
     """
 
     profile: RobotProfile
@@ -150,7 +151,7 @@ class Mechanism:
 
     @property
     def looking(self) -> Mechanism:
-        """The graph in which to look at the cube."""
+        """The graph for scanning the cube."""
         return self.wider or self
 
     @property
@@ -160,7 +161,7 @@ class Mechanism:
 
     @property
     def size(self) -> int:
-        """Layers of the cube."""
+        """The number of layers of the cube."""
         return self.profile.cube.size
 
     def steps_from(self, configuration: int) -> list[Transition]:
@@ -176,15 +177,15 @@ class Mechanism:
 
     @property
     def sites(self) -> frozenset[str]:
-        """The robot sites whose layers some transition turns."""
+        """The robot sites at which some transition turns layers."""
         return frozenset(site for step in self.transitions for site, _ in step.turns)
 
 
 def weight_of(step: Transition) -> int:
-    """Time first, then the number of motions: of equally fast ways the calmer is better."""
+    """Return the weight: time first, then motions, so that the calmer of two equal paths wins."""
     return step.duration_us * CALM + len(step.motions)
 
 
 def signed_quarters(quarters: int) -> int:
-    """Quarter turns as written in operations: 1, 2 or -1 (0 for none)."""
+    """Return quarter turns as written in operations: 1, 2 or -1 (0 for none)."""
     return {0: 0, 1: 1, 2: 2, 3: -1}[quarters % 4]

@@ -1,7 +1,7 @@
-"""The kinds of mechanism: how each is built as a graph, checked, homed, and put into words.
+"""The kinds of mechanism: how to build each as a graph, to check it and to home it.
 
-A kind is a folder beside this module. The folder itself has its settings in a profile, its
-``graph`` registers the rest here, and ``robot/twin`` has its simulation under the same name.
+A kind is a folder beside this module. Its package has the settings in a profile, its ``graph``
+registers the rest here, and ``robot/twin`` has its simulation under the same name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from solver.cube.orientation import Orientation
 
 @dataclass(frozen=True, slots=True)
 class HomeActuator:
-    """Home an actuator, which ends at its start."""
+    """Home an actuator; it ends at its start position."""
 
     actuator: str
 
@@ -42,9 +42,12 @@ HomingStep = HomeActuator | MoveActuator
 
 @dataclass(frozen=True)
 class HomingRequest:
-    """The state before homing: the usual ``order``, the ``places`` of actuators that are known
-    to rest somewhere, which of these are ``away`` from their start, which actuators ``seek`` their
-    place by a sensor, wherever they stand, and which a fault has ``caught`` in a turn."""
+    """The state before homing.
+
+    ``order``: the usual one; ``places``: known positions of actuators; ``away``: those of them not
+    at their start; ``seek``: actuators that find their position by a sensor, from anywhere;
+    ``caught``: those that a fault stopped in a turn.
+    """
 
     order: Sequence[str]
     places: Mapping[str, int]
@@ -56,7 +59,7 @@ class HomingRequest:
 def home_in_order(
     profile: RobotProfile, mechanism: MechanismSettings, request: HomingRequest
 ) -> list[HomingStep]:
-    """All actuators one after the other: right wherever no part can be in the way of another."""
+    """Return steps that home all actuators in order: correct if no part can block another."""
     del profile, mechanism
     return [HomeActuator(name) for name in request.order]
 
@@ -68,9 +71,9 @@ Own = TypeVar("Own", bound=MechanismSettings)
 class MechanismKind(Generic[Own]):
     """The functions of a kind of mechanism.
 
-    ``build`` makes the graph and may raise BadProfile. A graph that is ``sound`` by
-    construction is not searched for dead ends. ``home`` says how to home a robot whose motion broke
-    off. The words of a kind's own operations are in :mod:`robot.text.operations`.
+    ``build`` makes the graph and may raise BadProfile. A graph that is ``sound`` by construction is
+    not searched for dead ends. ``home`` returns the steps that home a robot whose motion was
+    interrupted. The texts of a kind's own operations are in :mod:`robot.text.operations`.
     """
 
     build: Callable[[RobotProfile, Own], Mechanism]
@@ -85,10 +88,10 @@ MECHANISMS: Kinds[MechanismKind[Any]] = Kinds(
 
 
 def build_mechanism(profile: RobotProfile) -> Mechanism:
-    """The mechanism that ``profile`` describes, as a graph.
+    """Return the mechanism that ``profile`` describes, as a graph.
 
-    Raises :class:`BadProfile` with the reason if it could not turn every face it must, or
-    never get somewhere it has a position for.
+    Raise :class:`BadProfile` with the reason if it cannot turn a face it must, or an actuator can
+    never reach one of its positions.
     """
     kind = MECHANISMS[profile.mechanism.kind]
     graph = kind.build(profile, profile.mechanism)
@@ -99,11 +102,11 @@ def build_mechanism(profile: RobotProfile) -> Mechanism:
 
 
 def check_turnable(mechanism: Mechanism) -> None:
-    """Raise :class:`BadProfile` if some face cannot be turned, at once or later on.
+    """Raise :class:`BadProfile` if from some state a face can never be turned any more.
 
-    Every face of a 3x3x3 (one of each axis of a 2x2x2, whose layers can stand in for each other)
-    must be within reach, by a quarter turn, from every state the robot can get into; of larger
-    cubes also each number of layers up to half of them.
+    From every reachable state the robot must be able to get to a quarter turn of every face. For a
+    2x2x2, whose opposite layers are equivalent, one face of each axis is enough. For larger cubes
+    the same holds for each number of layers up to half of them.
     """
     before: dict[int, list[int]] = {node: [] for node in sorted(reachable_nodes(mechanism))}
     turning: dict[tuple[str, int], set[int]] = {}
@@ -126,7 +129,7 @@ def check_turnable(mechanism: Mechanism) -> None:
 
 
 def _nodes_leading_to(goals: Iterable[int], before: Mapping[int, Iterable[int]]) -> set[int]:
-    """Nodes from which one of ``goals`` can be reached."""
+    """Return the nodes from which one of ``goals`` can be reached."""
     seen = set(goals)
     pending = list(seen)
     while pending:
@@ -153,7 +156,7 @@ def _reason(mechanism: Mechanism, faces: str, stuck: int, ever: bool, layers: in
 
 
 def check_reachable(mechanism: Mechanism) -> None:
-    """Raise :class:`BadProfile` if some actuator has a position that it can never get to."""
+    """Raise :class:`BadProfile` if some actuator has a position that it can never reach."""
     reached = {node // ORIENTATIONS for node in reachable_nodes(mechanism)}
     places = [set(configuration.positions.items()) for configuration in mechanism.configurations]
     been = set().union(*(places[number] for number in reached))

@@ -1,7 +1,7 @@
 """Timed actuator turns, and the drives that make them for each kind of actuator.
 
-The planner hands turns to the link, and the firmware executes them. Times for the planner and
-profiles for the board come from the same drive, so what was planned is what is executed.
+The planner passes turns to the link, and the firmware executes them. Times for the planner and
+profiles for the board come from the same drive, so the firmware executes exactly what was planned.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def motion_error(text: str) -> InvalidRequest:
 
 @dataclass(frozen=True, slots=True)
 class ServoSegment:
-    """Slew the pulse to ``pulse_us`` in ``duration_us``, linearly; same pulse again is a dwell."""
+    """A linear slew of the pulse to ``pulse_us`` in ``duration_us``; to the same pulse: a dwell."""
 
     pulse_us: int
     duration_us: int
@@ -30,7 +30,7 @@ class ServoSegment:
 
 @dataclass(frozen=True, slots=True)
 class StepSegment:
-    """``count`` steps, the k-th (from 0) after ``interval_ticks + k * add_ticks``."""
+    """A run of ``count`` steps, the k-th (from 0) after ``interval_ticks + k * add_ticks``."""
 
     interval_ticks: int
     count: int
@@ -54,7 +54,7 @@ class MotionProfile:
 
 @dataclass(frozen=True, slots=True)
 class TimedTurn:
-    """Profile number ``profile`` of the schedule, started ``start_us`` after the schedule's go."""
+    """A turn by profile number ``profile``, started ``start_us`` after the schedule's go."""
 
     start_us: int
     profile: int
@@ -62,7 +62,7 @@ class TimedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Everything the microcontroller does between one ``go`` and rest; turns ordered by start.
+    """All turns that the microcontroller makes between one ``go`` and rest, ordered by start.
 
     ``duration_us`` is the end of the last turn. Turns of one actuator never overlap.
     """
@@ -78,7 +78,7 @@ class Schedule:
 
 
 class Drive:
-    """One actuator as something that moves. Times are microseconds, settling included.
+    """The motions of one actuator. Times are microseconds, settling included.
 
     ``held``: it turns a layer of a held cube. A kind overrides the motions it can make.
     """
@@ -87,42 +87,42 @@ class Drive:
         self.name = name
 
     def travel_us(self, start: str, end: str, held: bool) -> int | None:
-        """The time between two named positions; None when there is no way."""
+        """Return the time between two named positions; None if there is no travel between them."""
         return self.travel(start, end, held).duration_us
 
     def moving_us(self, start: str, end: str, held: bool) -> int:
-        """The time between two named positions without what it takes to come to rest."""
+        """Return the time between two named positions, without settling."""
         return self.travel_us(start, end, held) or 0
 
     def travel(self, start: str, end: str, held: bool) -> MotionProfile:
-        """The motion between two named positions."""
+        """Return the motion between two named positions."""
         raise ValueError(f"{self.name} has no named positions")
 
     def rotation_us(self, quarters: int, held: bool) -> int:
-        """The time of a rotation by quarter turns."""
+        """Return the time of a rotation by quarter turns."""
         return self.rotation(0, quarters, held).duration_us
 
     def rotation(self, angle: int, quarters: int, held: bool) -> MotionProfile:
-        """The rotation by ``quarters`` from an angle in quarter turns."""
+        """Return the rotation by ``quarters`` from an angle in quarter turns."""
         raise ValueError(f"{self.name} does not rotate")
 
     def angle_left_us(self, quarters: int, degrees: float) -> int:
-        """The time from when ``degrees`` of a layer's turn are left until it has settled."""
+        """Return the time from ``degrees`` before the end of a layer's turn until it settles."""
         return int(self.rotation_us(quarters, held=True) * degrees / (90 * abs(quarters)))
 
     def angle_made_us(self, quarters: int, degrees: float) -> int:
-        """The time from the start of a layer's turn until it has made more than ``degrees``."""
+        """Return the time until a layer's turn has made more than ``degrees``."""
         return int(self.rotation_us(quarters, held=True) * degrees / (90 * abs(quarters)))
 
 
 DRIVES: Kinds[Callable[[str, Any], Drive]] = Kinds(
     "motion of an actuator", "robot.motion.{kind}", ("servo", "stepper")
 )
-"""Makes the drive of an actuator from its name and settings, for each kind."""
+"""Factories by kind of actuator, which make its drive from its name and settings."""
 
 
 def drive_of(name: str, settings: ActuatorSettings) -> Drive:
-    """The drive of the actuator called ``name``."""
+    """Return the drive of the actuator called ``name``."""
     return DRIVES[settings.kind](name, settings)
 
 
@@ -130,7 +130,7 @@ Placed = TypeVar("Placed", Servo, Timed)
 
 
 class PlacedDrive(Drive, Generic[Placed]):
-    """A drive whose settings state the times of its travels."""
+    """A drive with travel times stated in its settings."""
 
     def __init__(self, name: str, settings: Placed) -> None:
         super().__init__(name)
@@ -143,7 +143,7 @@ class PlacedDrive(Drive, Generic[Placed]):
 
 
 class TimedDrive(PlacedDrive[Timed]):
-    """Stated times; there is no motion to be played."""
+    """A drive with stated times only; it has no motions to execute."""
 
     def rotation_us(self, quarters: int, held: bool) -> int:
         """See :meth:`Drive.rotation_us`."""
@@ -156,7 +156,7 @@ class TimedDrive(PlacedDrive[Timed]):
 
 
 def _stated_us(times: RotationTimes, quarters: int) -> int:
-    """A half turn's time and a quarter's give the slope for longer rotations."""
+    """Return the time of a rotation; longer ones than a half turn are extrapolated linearly."""
     quarter, half = microseconds(times.quarter_ms), microseconds(times.half_ms)
     return quarter if quarters == 1 else half + (quarters - 2) * (half - quarter)
 

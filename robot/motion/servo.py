@@ -1,4 +1,4 @@
-"""Servo motions: the pulse slews linearly, or eases in and out, to where it should be."""
+"""Servo motions: the pulse slews to its target linearly, or eases in and out."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def servo_slew(
 ) -> MotionProfile:
     """Move the pulse from start to end in ``travel_us``, then stay for ``settle_us``.
 
-    ``ease_us`` is how long the speed takes to build up, and again to fall off, within
-    ``travel_us`` (0: constant speed). ``overshoot`` is how many us of pulse it goes beyond the
-    end, and the us it then takes to come back. Raises :class:`InvalidRequest` for impossible times.
+    ``ease_us`` is the time for the speed to build up, and again to fall off, within ``travel_us``
+    (0: constant speed). ``overshoot`` is the pulse in us beyond the end, and the time in us to come
+    back. Raise :class:`InvalidRequest` for impossible times.
     """
     way = [(0.0, start_pulse_us), (1.0, end_pulse_us)]
     return slew_along(actuator, way, travel_us, settle_us, ease_us, overshoot)
@@ -41,8 +41,10 @@ def slew_along(
     ease_us: int,
     overshoot: tuple[int, int],
 ) -> MotionProfile:
-    """Move the pulse like :func:`servo_slew`, but along parts of the way, 0 to 1, and the pulses
-    there: a degree does not everywhere take as many microseconds."""
+    """Move the pulse like :func:`servo_slew`, but through given pulses at fractions of the way.
+
+    A servo need not be linear: the microseconds for a degree may vary.
+    """
     if travel_us <= 0 or ease_us < 0 or 2 * ease_us > travel_us:
         raise motion_error(
             f"{actuator}: a travel of {travel_us} us, with 2 x {ease_us} us of easing in it"
@@ -61,10 +63,10 @@ def slew_along(
 def servo_path(
     actuator: str, start_pulse_us: int, path: Sequence[tuple[int, int]]
 ) -> MotionProfile:
-    """Slew through ``(pulse_us, duration_us)`` one after the other, each linearly.
+    """Slew linearly through a sequence of ``(pulse_us, duration_us)``.
 
-    Going past the target and back is how overshoot is made: ``[(1540, 400_000), (1500, 100_000)]``.
-    Raises :class:`InvalidRequest` for an empty path or a duration that is not positive.
+    A path past the target and back makes an overshoot: ``[(1540, 400_000), (1500, 100_000)]``.
+    Raise :class:`InvalidRequest` for an empty path or a duration that is not positive.
     """
     if not path:
         raise motion_error(f"{actuator}: a servo path needs at least one segment")
@@ -86,9 +88,9 @@ def servo_path(
 def _ease(
     way: Sequence[tuple[float, int]], travel_us: int, ease_us: int
 ) -> Iterable[tuple[int, int]]:
-    """Pieces of a slew whose speed rises over ``ease_us``, is constant, and falls again.
+    """Yield pieces of a slew: its speed rises over ``ease_us``, is constant, and falls again.
 
-    ``way``: parts of it, with the pulse there.
+    ``way``: fractions of it, with the pulse at each.
     """
     top_speed = 1 / (travel_us - ease_us)
     parts, pulses = [part for part, _ in way], [pulse_us for _, pulse_us in way]
@@ -104,7 +106,7 @@ def _ease(
 
 
 def _eased_way(time_us: int, travel_us: int, ease_us: int) -> float:
-    """Part of the way, 0 to 1, done at a time when speed is a trapezoid."""
+    """Return the fraction of the way, 0 to 1, done at a time, for a trapezoid of speed."""
     top_speed = 1 / (travel_us - ease_us)
     if time_us < ease_us:
         return top_speed * time_us**2 / (2 * ease_us)
@@ -114,7 +116,7 @@ def _eased_way(time_us: int, travel_us: int, ease_us: int) -> float:
 
 
 class ServoDrive(PlacedDrive[Servo]):
-    """A servo as calibrated: slews between its named positions."""
+    """A calibrated servo: slews between its named positions."""
 
     def moving_us(self, start: str, end: str, held: bool) -> int:
         """See :meth:`Drive.moving_us`."""

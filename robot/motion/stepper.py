@@ -1,14 +1,14 @@
-"""Stepper moves: a curve of speed, then the times of its steps, then runs of step intervals.
+"""Stepper moves: a speed curve, then the times of its steps, then runs of step intervals.
 
-A move from rest to rest speeds up from the start speed to the top speed, cruises, and slows down
-the same way: a trapezoid of speed, or with a limit of jerk an S-curve. From the curve comes the
-time of every step.
+A move from rest to rest accelerates from the start speed to the top speed, cruises, and decelerates
+in the same way: a trapezoid of speed, or with a jerk limit an S-curve. The curve gives the time of
+every step.
 
-The firmware stores and plays runs of ``interval, count, add``. A run plays the intervals
+The firmware stores and executes runs of ``interval, count, add``. A run has the intervals
 ``interval, interval + add, ...``, so the time of its n-th step (from 1) is
-``n * interval + add * n (n - 1) / 2``: a parabola through the wanted times. Runs are found
-greedily: the longest run that keeps every step near its time, then the next. Errors never add up,
-as each run is fitted to absolute times from where the last one really ended.
+``n * interval + add * n (n - 1) / 2``: a parabola through the target times. The search for runs is
+greedy: the longest run that keeps every step near its time, then the next. Errors never accumulate,
+because each run is fitted to absolute times from the actual end of the one before.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from robot.settings.stepper import Stepper
 
 BISECTIONS = 60
 TOLERANCE_PER_INTERVAL = 1 / 4
-"""A step may stray by this part of its interval: microsteps, far below what a rotor follows."""
+"""Allowed error of a step, as a fraction of its interval. It is in microsteps, far below what a
+rotor follows."""
 SHORTEST_PART = 0.92
-"""Of the shortest interval of a motion: no run has shorter ones. The board refuses steps that are
-faster by more than a tenth than its motor may go."""
+"""Minimum interval of a run, as a fraction of the shortest one of the motion. The board rejects
+steps that are more than a tenth faster than the motor's limit."""
 MAX_COUNT = 32_767
 MAX_ADD = 32_767
 
@@ -41,7 +42,7 @@ class StepperLimits:
     """Speeds in steps/s, acceleration in steps/s^2, jerk in steps/s^3 (``None``: trapezoid).
 
     ``start_speed`` is the speed at which the motor starts and stops dead without losing steps.
-    Raises :class:`InvalidRequest` for values no motion can be made of.
+    Raises :class:`InvalidRequest` for values that permit no motion.
     """
 
     start_speed: float
@@ -77,10 +78,10 @@ def stepper_move(
 ) -> MotionProfile:
     """Move by signed ``steps`` from rest to rest, then stay for ``settle_us``.
 
-    ``overshoot_steps`` goes that much further and comes back (springy layers). With play of
-    ``backlash_steps`` between motor and load the last steps are always forwards, so that the load
-    stands where the motor does if it did before. Raises ``InvalidRequest`` for a move of no steps
-    or negative numbers.
+    With ``overshoot_steps`` it goes that far beyond the end and comes back (springy layers). With
+    play of ``backlash_steps`` between motor and load, the last steps are always forwards, so that
+    the load ends at the motor's position if it started there. Raise ``InvalidRequest`` for a move
+    of no steps or negative numbers.
     """
     if steps == 0 or settle_us < 0 or overshoot_steps < 0 or backlash_steps < 0:
         raise motion_error(
@@ -95,7 +96,7 @@ def stepper_move(
 
 
 def _parts(steps: int, overshoot: int, backlash: int) -> list[int]:
-    """Steps forth and back, as seen in the direction of the move; their sum is its length."""
+    """Return the steps forth and back, signed in the direction of the move; they add up to it."""
     if steps < 0:
         parts = [-steps + overshoot + backlash, -(overshoot + backlash)]
     elif overshoot:
@@ -112,7 +113,7 @@ def stepper_path(
     segments: Sequence[StepSegment],
     settle_us: int = 0,
 ) -> MotionProfile:
-    """A profile of given runs; a negative ``count`` steps against the direction of the move."""
+    """Return a profile of given runs; a negative ``count`` steps against the move's direction."""
     ticks = sum(run_ticks(run) for run in segments)
     steps = sum(run.count for run in segments)
     return MotionProfile(
@@ -130,20 +131,20 @@ def _reverse(run: StepSegment) -> StepSegment:
 
 @lru_cache(maxsize=4096)
 def _runs(steps: int, limits: StepperLimits) -> tuple[StepSegment, ...]:
-    """Runs of a move from rest to rest; the same few moves are asked for again and again."""
+    """Return the runs of a move from rest to rest, cached because the same few moves recur."""
     times_s = step_times(steps, round_to_ticks(limits))
     return compress(np.rint(times_s * TICKS_PER_S).astype(np.int64))
 
 
 def round_to_ticks(limits: StepperLimits) -> StepperLimits:
-    """The next lower top speed with an interval of whole ticks, so that one run plays all of it."""
+    """Lower the top speed to an interval of whole ticks, so that one run plays all of it."""
     top = TICKS_PER_S / math.ceil(TICKS_PER_S / limits.max_speed - 1e-9)
     return replace(limits, max_speed=top, start_speed=min(limits.start_speed, top))
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedRamp:
-    """Speed rising from ``low`` to ``high``: jerk for ``rise_s``, steady, jerk back.
+    """A rise of speed from ``low`` to ``high``: jerk for ``rise_s``, steady, jerk back.
 
     The acceleration is a trapezoid over ``duration_s`` with edges of ``rise_s`` (0: a rectangle).
     """
@@ -155,11 +156,11 @@ class SpeedRamp:
 
     @property
     def distance(self) -> float:
-        """Steps made; the speed curve is symmetric about its middle."""
+        """The number of steps; the speed curve is symmetric about its middle."""
         return (self.low + self.high) / 2 * self.duration_s
 
     def steps_at(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Steps made at each time in [0, duration_s]."""
+        """Return the steps made at each time in [0, duration_s]."""
         mirrored = times_s > self.duration_s / 2
         early = np.where(mirrored, self.duration_s - times_s, times_s)
         gained = self._steps_above_low(early)
@@ -167,7 +168,7 @@ class SpeedRamp:
         return np.where(mirrored, late, self.low * early + gained)
 
     def _steps_above_low(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Steps made beyond those at speed ``low``, in the first half of the ramp."""
+        """Return the steps beyond those at speed ``low``, in the first half of the ramp."""
         if self.duration_s == 0:
             return np.zeros_like(times_s)
         peak = (self.high - self.low) / (self.duration_s - self.rise_s)
@@ -181,7 +182,7 @@ class SpeedRamp:
 
 
 def ramp_between(low: float, high: float, limits: StepperLimits) -> SpeedRamp:
-    """The quickest ramp from ``low`` to ``high`` steps/s within acceleration and jerk."""
+    """Return the quickest ramp from ``low`` to ``high`` steps/s within acceleration and jerk."""
     gain = high - low
     if limits.jerk is None:
         return SpeedRamp(low, high, 0.0, gain / limits.acceleration)
@@ -191,7 +192,7 @@ def ramp_between(low: float, high: float, limits: StepperLimits) -> SpeedRamp:
 
 
 def quickest_ramp(steps: int, limits: StepperLimits) -> SpeedRamp:
-    """The ramp to the highest speed from which a move of ``steps`` can still come to rest."""
+    """Return the ramp to the highest speed from which a move of ``steps`` can still stop."""
     full = ramp_between(limits.start_speed, limits.max_speed, limits)
     if 2 * full.distance <= steps:
         return full
@@ -206,7 +207,7 @@ def quickest_ramp(steps: int, limits: StepperLimits) -> SpeedRamp:
 
 
 def step_times(steps: int, limits: StepperLimits) -> NDArray[np.float64]:
-    """Seconds from the start at which each of ``steps`` steps falls; the last ends the move."""
+    """Return the time of each of ``steps`` steps in seconds; the last one ends the move."""
     ramp = quickest_ramp(steps, limits)
     cruise = steps - 2 * ramp.distance
     cruise_s = cruise / ramp.high
@@ -220,7 +221,7 @@ def step_times(steps: int, limits: StepperLimits) -> NDArray[np.float64]:
 
 
 def _times_in(ramp: SpeedRamp, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """When the ramp passes each position, by bisection: the curve is monotone."""
+    """Return the times at which the ramp passes positions, by bisection of the monotone curve."""
     low = np.zeros_like(positions)
     high = np.full_like(positions, ramp.duration_s)
     for _ in range(BISECTIONS):
@@ -232,7 +233,7 @@ def _times_in(ramp: SpeedRamp, positions: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def compress(times_ticks: NDArray[np.int64]) -> tuple[StepSegment, ...]:
-    """Runs whose steps fall near the ascending ``times_ticks`` (counted from the start)."""
+    """Return runs with steps near the ascending ``times_ticks`` (counted from the start)."""
     intervals = np.diff(times_ticks, prepend=0)
     tolerance = np.maximum(intervals * TOLERANCE_PER_INTERVAL, 1.0)
     shortest = max(1, math.ceil(SHORTEST_PART * int(intervals.min(initial=1 << 30))))
@@ -247,7 +248,7 @@ def compress(times_ticks: NDArray[np.int64]) -> tuple[StepSegment, ...]:
 
 
 def run_ticks(run: StepSegment) -> int:
-    """Return the ticks a run takes."""
+    """Return the duration of a run in ticks."""
     count = abs(run.count)
     return count * run.interval_ticks + run.add_ticks * count * (count - 1) // 2
 
@@ -255,7 +256,10 @@ def run_ticks(run: StepSegment) -> int:
 def _longest_run(
     wanted: NDArray[np.int64], tolerance: NDArray[np.float64], shortest: int
 ) -> StepSegment:
-    """Double the length while a run fits, then bisect; a single step always fits."""
+    """Return the longest run that fits.
+
+    Double its length while it fits, then bisect. A single step always fits.
+    """
     limit = min(len(wanted), MAX_COUNT)
     best = StepSegment(max(shortest, min(int(wanted[0]), MAX_INTERVAL_TICKS)), 1, 0)
     low, high = 1, 2
@@ -275,8 +279,8 @@ def _longest_run(
 def _fit(
     wanted: NDArray[np.int64], tolerance: NDArray[np.float64], shortest: int
 ) -> StepSegment | None:
-    """A parabola through first, middle and last step of the stretch, if all steps are near it and
-    none is sooner after another than ``shortest``."""
+    """Return a run through the first, middle and last step, if all steps are near its parabola and
+    no interval is below ``shortest``."""
     count = len(wanted)
     numbers = np.arange(1, count + 1, dtype=np.int64)
     sums = numbers * (numbers - 1) // 2
@@ -295,7 +299,7 @@ def _fit(
 
 
 class StepperDrive(Drive):
-    """A stepper as calibrated: to named positions, or by any number of quarter turns."""
+    """A calibrated stepper: moves to named positions, or by any number of quarter turns."""
 
     def __init__(self, name: str, settings: Stepper) -> None:
         super().__init__(name)
@@ -314,20 +318,20 @@ class StepperDrive(Drive):
         return self._move(angle * turn // 4, quarters * turn // 4, held)
 
     def angle_left_us(self, quarters: int, degrees: float) -> int:
-        """See :meth:`Drive.angle_left_us`: by its steps, as it slows down towards the end. What it
-        drives is behind it by the play, and nearer to the end only when that is taken up."""
+        """See :meth:`Drive.angle_left_us`: its steps give the time, since it slows down at the end.
+        The load lags by the play, and gets nearer to the end only after taking it up."""
         steps = int(degrees * (self._settings.steps_per_turn or 0) / 360)
         if quarters < 0:
             steps = max(0, steps - self._settings.backlash_steps)
         return _steps_left_us(self.rotation(0, quarters, held=True), steps)
 
     def angle_made_us(self, quarters: int, degrees: float) -> int:
-        """See :meth:`Drive.angle_made_us`: by its steps, as if it had no play to take up."""
+        """See :meth:`Drive.angle_made_us`: its steps give the time, as if it had no play."""
         steps = int(degrees * (self._settings.steps_per_turn or 0) / 360)
         return _steps_made_us(self.rotation(0, quarters, held=True), steps)
 
     def _move(self, start_steps: int, steps: int, held: bool) -> MotionProfile:
-        """The motion; as long as the one the other way, which may have more play to take up."""
+        """Return the motion, at least as long as its reverse, which may take up more play."""
         there, back = (self._one_way(start_steps, way, held) for way in (steps, -steps))
         missing = max(0, back.duration_us - there.duration_us)
         return replace(there, duration_us=there.duration_us + missing)
@@ -346,7 +350,7 @@ class StepperDrive(Drive):
 
 
 def stepper_limits(stepper: Stepper, held: bool) -> StepperLimits:
-    """Return the motor's limits, alone or with the layer of a held cube."""
+    """Return the motor's limits, without load or with a layer of a held cube."""
     loaded = stepper.held if held and stepper.held is not None else stepper
     return StepperLimits(
         start_speed=min(stepper.start_speed_steps_per_s, loaded.max_speed_steps_per_s),
@@ -357,7 +361,7 @@ def stepper_limits(stepper: Stepper, held: bool) -> StepperLimits:
 
 
 def _steps_left_us(motion: MotionProfile, steps: int) -> int:
-    """Microseconds from the first moment when no more than ``steps`` are left."""
+    """Return the microseconds from when at most ``steps`` are left until the end."""
     ticks, to_go = 0, abs(motion.end - motion.start)
     for run in motion.segments:
         if isinstance(run, StepSegment):
@@ -370,7 +374,7 @@ def _steps_left_us(motion: MotionProfile, steps: int) -> int:
 
 
 def _steps_made_us(motion: MotionProfile, steps: int) -> int:
-    """Microseconds until the step after the first ``steps``; all of the motion if there is none."""
+    """Return the microseconds until the step after the first ``steps``, or until the end."""
     ticks = made = 0
     for run in motion.segments:
         if isinstance(run, StepSegment):

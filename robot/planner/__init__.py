@@ -1,4 +1,4 @@
-"""Plans: the fastest way for a robot to see a cube and to solve it."""
+"""Plans: the fastest way for a robot to scan a cube and to solve it."""
 
 from robot.mechanism.compile.cost_model import cost_model
 from robot.mechanism.graph import Mechanism, State

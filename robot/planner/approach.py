@@ -1,20 +1,21 @@
-"""The approach: from where the robot last saw the cube to the first turn of a solve.
+"""The approach: the path from the last picture of the cube to the first turn of a solve.
 
-After a scan the robot may stand where no layer can be turned, with a lid half open or jaws apart.
-The search needs a start from which turns are possible, a *rest*, so the approach is planned first:
-the fastest path to a rest (``plan_approach``). The search begins there.
+After a scan the robot may be unable to turn a layer, with a lid half open or jaws apart. The search
+needs a start from which turns are possible, a *rest*. So the approach is planned first: the fastest
+path to a rest (``plan_approach``). The search begins there.
 
-Once the moves are known, the robot need not stop at that rest. From where it saw the cube there may
-be a faster path to the state in which the first turn begins (``skip_rest``). Three are compared:
+Once the moves are known, the robot need not stop at that rest. There may be a faster path from the
+state after the scan to the one in which the first turn begins (``skip_rest``). It compares three:
 
-1. the fastest path of all, over any positions made for looking,
+1. the fastest path of all, also over positions added for scanning,
 2. one step out of the present position, then the fastest path between ordinary positions,
 3. the approach, then the fastest path from its rest.
 
-A board stores every different motion of a solve once, and has room for few. So a path may use no
-more kinds of motion that solves never need than the approach does; the third always qualifies.
+A board stores every different motion of a solve once, and has room for few. Some kinds of motion
+are never needed in a solve. A path may use no more of these than the approach does, so the third
+path always qualifies.
 
-Example: CUBOTino's lid is at "nearly open" after the last look. The approach opens it the rest of
+Example: CUBOTino's lid is "nearly open" after the last picture. The approach opens it the rest of
 the way. If the first turn needs the lid closed, the lid closes at once instead.
 """
 
@@ -34,7 +35,7 @@ from robot.planner.plan import Plan, make_plan, state_after
 from robot.planner.retrace import PlanningError, path
 
 MotionKind = tuple[str, str | None, str | None, int, bool]
-"""What a board stores of a motion: actuator, start, end, quarters, and if it turns a layer."""
+"""The part of a motion that a board stores: actuator, start, end, quarters, turns a layer."""
 
 
 def plan_approach(mechanism: Mechanism, start: State) -> Plan:
@@ -49,7 +50,7 @@ def plan_approach(mechanism: Mechanism, start: State) -> Plan:
 
 
 def skip_rest(approach: Plan, plan: Plan) -> Plan:
-    """Return one plan that does both without a detour over the rest between them."""
+    """Return one plan for approach and solve, without the detour via the rest between them."""
     steps, size = plan.transitions, plan.mechanism.size
     turns = (number for number, step in enumerate(steps) if turns_layers(step, size))
     first = next(turns, len(steps))
@@ -59,8 +60,8 @@ def skip_rest(approach: Plan, plan: Plan) -> Plan:
 
 
 def fastest_path_to(mechanism: Mechanism, approach: Plan, end: State) -> tuple[Transition, ...]:
-    """Return the fastest path to ``end`` from where ``approach`` starts, within the motions that a
-    board has room for."""
+    """Return the fastest path from the start of ``approach`` to ``end`` whose motions fit on a
+    board."""
     wider, start = approach.mechanism, approach.start
     candidates: list[list[Transition]] = []
     with suppress(PlanningError):
@@ -78,10 +79,10 @@ def fastest_path_to(mechanism: Mechanism, approach: Plan, end: State) -> tuple[T
 
 
 def bound_with_approach(bound_us: int | None, approach: Plan) -> int | None:
-    """Return what a bound proven from the approach's rest says of plans from its start.
+    """Convert a bound proven for plans from the approach's rest to one for plans from its start.
 
-    Another path to a rest could leave a better start, but no better than by going back from this
-    rest: the bound less the time of that way back.
+    Another path may lead to a better rest. But the robot can also get there from this rest by going
+    back first, so a plan saves at most the time of that path back.
     """
     nodes = np.array([node_of(approach.end)]), np.array([node_of(approach.start)])
     back = path_closure(approach.mechanism).weights_between(*nodes).item()

@@ -1,19 +1,19 @@
 """The fastest way to perform turns of any number of layers, one list of moves at a time.
 
-A cube of N layers can be cut in N - 1 places across each axis. Turning the i outer layers of the
-axis's first face by some quarters, and turning the N - i others back by as many, differ only by a
-turn of the whole cube, so a mechanism is free to do either: what counts is which cuts are turned,
-and by how much. Turns that follow each other on one axis commute, and become one *run*: for each
-cut its quarters, done in whatever order is fastest.
+A cube of N layers has N - 1 cuts across each axis. Turning the i outer layers of the axis's first
+face by some quarters, and turning the N - i others back by as many, differ only by a turn of the
+whole cube. A mechanism is free to do either. All that counts is the cuts turned and their quarters.
+Consecutive turns on one axis commute and become one *run*: the quarters of each cut, done in
+whatever order is fastest.
 
 Example: on a 5x5x5 the moves ``Uw D`` are one run, with cut 2 turned by one quarter and cut 4 by
-three. A crane that holds the cube with U up may raise two rows and turn them; then turn the cube
-over for D, or raise four rows and turn those the other way, and the whole cube with them.
+three. A crane that holds the cube with U up may raise two rows and turn them. It then turns the
+cube over for D, or raises four rows and turns those the other way, and the whole cube with them.
 
-The fastest way is found by dynamic programming over the mechanism's states just after each turn,
-within a run over the sets of cuts already turned. Orientations are those of the moves' own frame:
-where a turn was done from the other side, the cube's frame is turned back in the numbering of the
-states. The path between two turns comes from the closure of ``compile``.
+Dynamic programming finds the fastest path. Its states are those of the mechanism just after each
+turn, and within a run also the sets of cuts already turned. Orientations are those in the moves'
+own frame: if a turn was done from the other side, the numbering of the states turns the cube's
+frame back. The path between two turns comes from the closure of ``compile``.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ from solver.cube.orientation import Orientation, all_orientations
 Ints = NDArray[np.int64]
 
 CutTurn = tuple[int, int, int]
-"""Axis, cut and quarters: so many layers of the axis's first face, clockwise 1..3."""
+"""Axis, cut (number of layers from the axis's first face) and clockwise quarters (1..3)."""
 
 
 @dataclass(frozen=True)
 class Run:
     """Turns of one axis, in any order: ``cuts`` as ``(cut, quarters)``.
 
-    Done as :func:`_usual` has it, the cube stands ``whole`` clockwise quarters short of where the
-    moves leave it, about the axis's first face.
+    If the cuts are turned as in :func:`_usual`, the cube ends ``whole`` clockwise quarters about
+    the axis's first face short of its orientation after the moves.
     """
 
     axis: int
@@ -71,7 +71,7 @@ class Run:
 
 
 def runs_of(moves: Iterable[Move], size: int) -> list[Run]:
-    """The moves as runs of turns about one axis, those that do nothing left out."""
+    """Return the moves as runs of turns about one axis, without runs that do nothing."""
     runs: list[Run] = []
     axis, layers = 0, np.zeros(size, dtype=np.int64)
     for move in moves:
@@ -87,8 +87,8 @@ def runs_of(moves: Iterable[Move], size: int) -> list[Run]:
 
 
 def _run(axis: int, layers: Ints) -> list[Run]:
-    """Return the run of quarters of each layer, counted from the axis's first face; none if nothing
-    turns."""
+    """Return the run for the quarters of each layer, counted from the axis's first face, or none
+    if nothing turns."""
     steps = (layers[:-1] - layers[1:]) % 4
     cuts = tuple((i + 1, int(q)) for i, q in enumerate(steps.tolist()) if q)
     outermost = sum(_usual(len(layers), cut, quarters) for cut, quarters in cuts)
@@ -97,8 +97,8 @@ def _run(axis: int, layers: Ints) -> list[Run]:
 
 
 def _usual(size: int, cut: int, quarters: int) -> int:
-    """Quarters of the axis's outermost layer when a cut is turned as usual: the fewer layers
-    beside it, those of the axis's first face where both sides have as many."""
+    """Return the quarters of the outermost layer at the axis's first face when a cut is turned as
+    usual: the side with fewer layers turns, or the first face's side if both have as many."""
     return quarters if 2 * cut <= size else 0
 
 
@@ -114,11 +114,11 @@ class _Edges:
 
 @dataclass(frozen=True, eq=False)
 class _Reached:
-    """States just after a turn, by its edges; or the one at the start.
+    """States just after a turn, one for each of its edges, or the state at the start.
 
-    ``nodes`` count in the moves' frame, which is ``frame`` then as the mechanism holds the cube;
-    ``weights``: the least to each of them. It was reached from ``source[i]`` of
-    ``origins[origin[i]]`` by ``edges.step[i]``.
+    ``nodes`` are numbered in the moves' frame; ``frame`` is that frame's orientation as the
+    mechanism holds the cube. ``weights`` are the least to each node. Node ``i`` was reached from
+    ``source[i]`` of ``origins[origin[i]]`` by ``edges.step[i]``.
     """
 
     nodes: Ints
@@ -141,7 +141,7 @@ class _Reached:
 class BlockTurns:
     """Times of turns of any number of layers on a mechanism that turns one block at a time.
 
-    ``closure``: its ways without turns; ``compiled``: its turns of outer layers alone, for the
+    ``closure``: its paths without turns; ``compiled``: its turns of outer layers only, for the
     3x3x3 that a reduction leaves.
     """
 
@@ -153,7 +153,7 @@ class BlockTurns:
         self._first: dict[int, NDArray[np.uint32]] = {}
 
     def start(self, state: State) -> BlockTurnsFrom:
-        """Return the times from ``state`` on."""
+        """Return the times of moves that start in ``state``."""
         return BlockTurnsFrom(self, state)
 
     @cached_property
@@ -168,7 +168,7 @@ class BlockTurns:
         return {turn: _Edges(*np.array(found, dtype=np.int64).T) for turn, found in rows.items()}
 
     def _seen_from(self, step: Transition, held: int) -> tuple[CutTurn, int]:
-        """The cut of the cube that a transition turns, and its end with the cut turned as usual."""
+        """Return the cut that a transition turns, and its end if the cut is turned as usual."""
         size = self.mechanism.size
         ((site, quarters),) = step.turns
         face = Orientation(held).face_at(site)
@@ -184,11 +184,11 @@ class BlockTurns:
 
     @cached_property
     def classes(self) -> TurnClasses:
-        """The states just after a turn, those that cost the same merged."""
+        """The states just after a turn, with those of equal costs merged."""
         return TurnClasses(self)
 
     def weights_between(self, reached: _Reached, then: CutTurn) -> Weights:
-        """Weights of the ways from states to a turn. int64[states, edges]."""
+        """Return the weights of the paths from states to a turn. int64[states, edges]."""
         starts = self.edges[then].start
         if reached.turn is None:
             return self.closure.weights_between(reached.nodes, starts)
@@ -198,9 +198,9 @@ class BlockTurns:
         return self._between[key]
 
     def model(self, ends: Ints, weights: Weights) -> CostModel:
-        """Return what turns of outer layers cost after these ends, weights included.
+        """Return the costs of turns of outer layers after these ends, weights included.
 
-        Counted from the fastest of them.
+        They count from the fastest end.
         """
         least = weights.min()
         first = np.minimum.reduce(
@@ -220,7 +220,7 @@ class BlockTurns:
 
 @lru_cache(maxsize=4)
 def block_turns(mechanism: Mechanism) -> BlockTurns:
-    """Return what turns of any number of layers take on ``mechanism``, computed once."""
+    """Return the times of turns of any number of layers on ``mechanism``, computed once."""
     return BlockTurns(mechanism, path_closure(mechanism), compile_mechanism(mechanism))
 
 
@@ -240,14 +240,14 @@ def _least_by_node(nodes: Ints, weights: Weights) -> Iterator[tuple[int, int]]:
 
 
 def _later(first: NDArray[np.uint32], late_us: int) -> NDArray[np.uint32]:
-    """A model's first costs, so much later; what is impossible stays so."""
+    """Return a model's first costs plus ``late_us``; impossible ones stay impossible."""
     limit = np.uint64(0xFFFFFFFF)
     later = np.minimum(first.astype(np.uint64) + np.uint64(late_us), limit)
     return np.asarray(np.where(first == limit, limit, later), dtype=np.uint32)
 
 
 class BlockTurnsFrom:
-    """Times of lists of moves from one state on: see :class:`solver.cost.BlockTurnCosts`."""
+    """Times of lists of moves from one state. See :class:`solver.cost.BlockTurnCosts`."""
 
     def __init__(self, turns: BlockTurns, state: State) -> None:
         self._turns = turns
@@ -259,12 +259,11 @@ class BlockTurnsFrom:
         return self._turns.mechanism.name
 
     def time_us(self, moves: Iterable[Move]) -> int:
-        """The least time that ``moves`` take; raises :class:`PlanningError` if they cannot be
-        done."""
+        """Return the least time of ``moves``, or raise :class:`PlanningError`."""
         return min(int(found.weights.min()) for found in self._perform(moves)) // CALM
 
     def after(self, moves: Iterable[Move]) -> tuple[int, CostModel]:
-        """The least time that ``moves`` take, and what turns of outer layers cost then."""
+        """Return the least time of ``moves``, and the costs of turns of outer layers after it."""
         found = self._perform(moves)
         nodes = np.concatenate([one.nodes for one in found])
         weights = np.concatenate([one.weights for one in found])
@@ -276,14 +275,14 @@ class BlockTurnsFrom:
         return self._turns.classes.times_from(self._state)
 
     def plan(self, moves: Iterable[Move]) -> Plan:
-        """The fastest plan that performs ``moves``; raises :class:`PlanningError`."""
+        """Return the fastest plan that performs ``moves``, or raise :class:`PlanningError`."""
         mechanism = self._turns.mechanism
         steps = self._steps(self._perform(moves))
         made = moves_made(mechanism, self._state, steps)
         return make_plan(mechanism, self._state, steps, merge_moves(made))
 
     def _perform(self, moves: Iterable[Move]) -> list[_Reached]:
-        """The states after all moves."""
+        """Return the states after all moves."""
         start = np.array([node_of(self._state)])
         found = [_Reached(start, np.zeros(1, dtype=np.int64))]
         for run in runs_of(moves, self._turns.mechanism.size):
@@ -291,7 +290,7 @@ class BlockTurnsFrom:
         return found
 
     def _perform_run(self, before: list[_Reached], run: Run) -> list[_Reached]:
-        """The states after all cuts of a run: for each set of cuts, by the last of them."""
+        """Return the states after all cuts of a run, one entry for each possible last cut."""
         turns = [(run.axis, cut, quarters) for cut, quarters in run.cuts]
         done: list[list[_Reached]] = [before]
         for cuts in range(1, 1 << len(turns)):
@@ -300,7 +299,7 @@ class BlockTurnsFrom:
         return done[-1]
 
     def _turn(self, before: Sequence[_Reached], turn: CutTurn) -> _Reached:
-        """The states after one more turn."""
+        """Return the states after one more turn."""
         edges = self._turns.edges.get(turn)
         if edges is None:
             raise PlanningError(f"{self.name} cannot turn {_move(turn)}")
@@ -316,7 +315,7 @@ class BlockTurnsFrom:
         return _Reached(edges.end, weights, 0, turn, edges, before, origin, source)
 
     def _steps(self, ends: list[_Reached]) -> list[Transition]:
-        """Return the transitions to the fastest of ``ends``, found from the last backwards."""
+        """Return the transitions to the fastest of ``ends``, found backwards from the last."""
         at = min(ends, key=lambda one: int(one.weights.min()))
         state = int(at.weights.argmin())
         legs: list[list[Transition]] = []
@@ -332,9 +331,9 @@ class BlockTurnsFrom:
 class TurnClasses:
     """Single turns as matrices, for the search of a reduction.
 
-    The states just after a turn that cannot be told apart by what any turn costs from there are one
-    class, as in ``robot.mechanism.compile.cost_model``. A crane of N layers has 8 (N - 1) of them
-    on each axis: which face is up and which way the next roll goes, and so many rows raised.
+    States just after a turn form one class if every turn costs the same from all of them, as in
+    ``robot.mechanism.compile.cost_model``. A crane of N layers has 8 (N - 1) classes on each axis:
+    by the face that is up, the direction of the next roll, and the number of rows raised.
     """
 
     def __init__(self, turning: BlockTurns) -> None:
@@ -352,7 +351,7 @@ class TurnClasses:
         self.states = max(int(classes.max(initial=-1)) + 1 for classes in self._classes)
 
     def times_from(self, start: State) -> BlockTurnTimes:
-        """The matrices, with those from ``start`` for a cube held in any way."""
+        """Return the matrices, with those from ``start`` for every orientation of the cube."""
         cuts, states = self._turning.mechanism.size - 1, self.states
         onward = np.full((3, 3, cuts, 3, states, states), IMPOSSIBLE, dtype=np.uint32)
         for before, (nodes, classes) in enumerate(zip(self._nodes, self._classes, strict=True)):
@@ -368,12 +367,12 @@ class TurnClasses:
         return BlockTurnTimes(onward, first)
 
     def _ends(self, axis: int) -> Ints:
-        """The nodes just after a turn on ``axis``."""
+        """Return the nodes just after a turn on ``axis``."""
         ends = [edges.end for turn, edges in self._turning.edges.items() if turn[0] == axis]
         return np.unique(np.concatenate(ends)) if ends else np.zeros(0, dtype=np.int64)
 
     def _times(self, starts: Ints, turn: CutTurn) -> Times:
-        """Microseconds from nodes through a turn to the nodes after turns on its axis."""
+        """Return the microseconds from nodes through a turn to the nodes after its axis's turns."""
         nodes = self._nodes[turn[0]]
         least = np.full((len(starts), len(nodes)), FAR)
         edges = self._turning.edges.get(turn)
@@ -384,7 +383,7 @@ class TurnClasses:
         return microseconds_of(least)
 
     def _times_to_classes(self, starts: Ints) -> Times:
-        """Microseconds from nodes through each turn to classes of its axis.
+        """Return the microseconds from nodes through each turn to classes of its axis.
 
         uint32[nodes, 3, N - 1, 3, classes]: axis, cut and quarters of the turn.
         """

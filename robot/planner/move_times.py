@@ -1,10 +1,10 @@
-"""Times of a plan's moves: the end of each, and what they would take one at a time.
+"""Times of a plan's moves: the end of each, and their total if performed one at a time.
 
-``move_ends_us`` is the only count of moves, for everybody who shows them.
+``move_ends_us`` is the only count of moves, and all displays use it.
 
-A plan looks ahead: it ends a turn where the next one begins soon. A greedy robot performs each move
-the fastest way from where the one before has left the mechanism, and never thinks of the next
-(``greedy_us``). The difference is what planning saves; the moves are the same.
+A plan looks ahead: it ends a turn in a state from which the next one can begin soon. A greedy robot
+performs each move in the fastest way from the state after the one before, and ignores the next
+(``greedy_us``). The difference is the time that planning saves; the moves are the same.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from solver.cube.orientation import Orientation
 from solver.files import JsonMapping
 
 _Turn = tuple[Move, int]
-"""A turn of layers, as the cube sees it, and when it ends in us."""
+"""A turn of layers in the cube's frame, and its end in us."""
 
 
 def move_ends_us(
     operations: Sequence[JsonMapping], orientation: str, moves: Sequence[str]
 ) -> list[int]:
-    """Return when the last turn of each of ``moves`` ends; never before that of the move before.
+    """Return the end of each move's last turn, in order; none is before that of the move before.
 
-    ``moves`` are merged: a half turn that the robot makes by two quarters is one of them, and
-    those of one axis may be done in any order. Where turns cannot be told apart as these moves
-    (several turns that make a wide one), the moves share the turns evenly.
+    ``moves`` are merged: a half turn that the robot makes in two quarters is one move, and moves of
+    one axis may be done in any order. If the turns cannot be matched to the moves (several turns
+    make up a wide one), the moves share the turns evenly.
     """
     turns = list(_turns(operations, orientation))
     if not turns:
@@ -80,10 +80,9 @@ def _end_us(operation: JsonMapping) -> int:
 
 
 def greedy_us(mechanism: Mechanism, start: State, moves: Sequence[str]) -> int:
-    """Microseconds of ``moves``, one at a time, from ``start`` on.
+    """Return the microseconds that ``moves`` take one at a time from ``start``.
 
-    Raises :class:`robot.planner.retrace.PlanningError` when the mechanism cannot perform one of
-    them.
+    Raise :class:`robot.planner.retrace.PlanningError` if the mechanism cannot perform one of them.
     """
     approach = plan_approach(mechanism, start)
     parsed = parse_moves(" ".join(moves))
@@ -92,7 +91,7 @@ def greedy_us(mechanism: Mechanism, start: State, moves: Sequence[str]) -> int:
 
 
 def _composites_us(mechanism: Mechanism, start: State, moves: Sequence[Move]) -> int:
-    """Return the time of outer layers, by the compiled tables alone: the robot may be waiting."""
+    """Return the time of outer turns, by the compiled tables only: the robot may be waiting."""
     tables = compile_mechanism(mechanism)
     node, time_us = node_of(start), 0
     for move in moves:

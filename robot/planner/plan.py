@@ -1,4 +1,4 @@
-"""Plans: transitions one after the other, as operations for people and turns for the firmware."""
+"""Plans: sequences of transitions, as operations for people and turns for the firmware."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from solver.cube.orientation import Orientation
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The transitions between two states, costed by the motions they are executed with.
+    """The transitions between two states, with the costs of the motions that execute them.
 
     ``moves`` are the cube's turns in notation. An empty plan has no transitions. No plan for the
-    same cube and start takes less than ``lower_bound_us``; None when that is not known. The search
-    for the moves took ``search_s`` by the clock and ``cpu_s`` of the processors; ``cut_by_clock``
-    is that of the search's :class:`solver.solution.Solution`, ``exhausted`` says why it ended:
+    same cube and start takes less than ``lower_bound_us`` (None if unknown). The search for the
+    moves took ``search_s`` of wall-clock time and ``cpu_s`` of processor time. ``cut_by_clock`` is
+    that of the search's :class:`solver.solution.Solution`. ``exhausted`` says why the search ended:
     ``proven``, ``under cut-offs``, or False.
     """
 
@@ -38,7 +38,7 @@ class Plan:
 
     @property
     def optimal(self) -> bool:
-        """True if it is proven that no plan takes less time."""
+        """True if the plan is proven to be a fastest one."""
         return self.lower_bound_us is not None and self.duration_us <= self.lower_bound_us
 
     @property
@@ -53,24 +53,24 @@ class Plan:
 
     @property
     def initial_positions(self) -> Mapping[str, str | int]:
-        """The actuators' places before the plan: a position's name or quarter turns."""
+        """The actuators' positions before the plan: a position's name or quarter turns."""
         return self.mechanism.configurations[self.start.configuration].positions
 
     @property
     def final_positions(self) -> Mapping[str, str | int]:
-        """The actuators' places after the plan."""
+        """The actuators' positions after the plan."""
         return self.mechanism.configurations[self.end.configuration].positions
 
     @property
     def motions(self) -> Iterator[tuple[int, ActuatorMotion]]:
-        """Each actuator's motions, with their starts."""
+        """The actuators' motions, with their starts."""
         for start_us, step in self.timed_transitions():
             for motion in step.motions:
                 yield start_us + motion.offset_us, motion
 
     @cached_property
     def duration_us(self) -> int:
-        """When the last motion is over."""
+        """The end of the last motion."""
         last_us = self.mechanism.configurations[self.end.configuration].residual_motion_us
         return sum(step.duration_us for step in self.transitions) + last_us * bool(self.transitions)
 
@@ -85,14 +85,14 @@ class Plan:
         return tuple(sorted(found, key=lambda operation: operation.start_us))
 
     def timed_transitions(self) -> Iterator[tuple[int, Transition]]:
-        """Each transition with its start in microseconds."""
+        """Yield each transition with its start in microseconds."""
         time_us = 0
         for step in self.transitions:
             yield time_us, step
             time_us += step.duration_us
 
     def schedule(self) -> Schedule:
-        """Return the turns for the firmware, worked out once; see :func:`schedule_of`."""
+        """Return the turns for the firmware, computed once. See :func:`schedule_of`."""
         return self._schedule
 
     @cached_property
@@ -103,7 +103,7 @@ class Plan:
 def make_plan(
     mechanism: Mechanism, start: State, transitions: Sequence[Transition], moves: Sequence[str] = ()
 ) -> Plan:
-    """The plan of ``transitions`` from ``start``; they must fit each other."""
+    """Return the plan of ``transitions`` from ``start``; each starts where the last one ends."""
     state = start
     for step in transitions:
         if step.start != state.configuration:
@@ -113,16 +113,16 @@ def make_plan(
 
 
 def state_after(mechanism: Mechanism, state: State, step: Transition) -> State:
-    """The state in which a transition ends.
+    """Return the state in which a transition ends.
 
-    Turning both layers of a 2x2x2 together rotates it; turning one leaves its frame where it is.
+    Turning both layers of a 2x2x2 together rotates the cube; turning one leaves its frame in place.
     """
     rotation = whole_rotation(step, mechanism.size)
     return State(step.end, Orientation(rotate_orientation(state.orientation.index, rotation)))
 
 
 def moves_made(mechanism: Mechanism, state: State, steps: Sequence[Transition]) -> tuple[str, ...]:
-    """The turns of the cube that ``steps`` make from ``state`` on, in notation."""
+    """Return the turns of the cube that ``steps`` make from ``state``, in notation."""
     moves: list[str] = []
     for step in steps:
         if turns_layers(step, mechanism.size):
@@ -136,9 +136,9 @@ def moves_made(mechanism: Mechanism, state: State, steps: Sequence[Transition]) 
 def schedule_of(
     mechanism: Mechanism, start: State, timed: Iterable[tuple[int, Transition]]
 ) -> Schedule:
-    """The turns of ``timed`` transitions; equal motions share a profile.
+    """Return the schedule of ``timed`` transitions; equal motions share a profile.
 
-    Raises :class:`solver.errors.InvalidRequest` for a robot of which only times are known.
+    Raise :class:`solver.errors.InvalidRequest` for a robot whose profile states only times.
     """
     quarters = _quarters(mechanism.configurations[start.configuration].positions)
     profiles: dict[MotionProfile, int] = {}
@@ -162,7 +162,7 @@ def _quarters(positions: Mapping[str, str | int]) -> dict[str, int]:
 def _profile(
     mechanism: Mechanism, motion: ActuatorMotion, quarters: dict[str, int]
 ) -> MotionProfile:
-    """The motion's profile; ``quarters`` follows the rotating steppers."""
+    """Return the motion's profile, and update the angles of rotating steppers in ``quarters``."""
     robot, name = mechanism.profile, motion.actuator
     if motion.start is not None and motion.end is not None:
         return travel_profile(robot, name, motion.start, motion.end, motion.held)

@@ -1,24 +1,24 @@
-"""The transitions behind costs: what the robot does for a sequence of composites.
+"""The transitions behind costs: the steps in which a robot performs a sequence of composites.
 
-The compiled tables keep weights, not paths: paths of all pairs would take far more memory than the
-few that a plan needs. A plan's transitions are read back off the weights in three steps.
+The compiled tables hold weights, not paths, because the paths of all pairs would take far more
+memory than the few that a plan needs. Three steps recover a plan's transitions from the weights.
 
 1. Where does each composite end? Dynamic programming over the nodes, forwards through the sequence
-   with the compiled rows; the last end is chosen together with what still moves there, the others
-   follow backwards (``best_ends``).
+   with the compiled rows. The last end is chosen with its residual motion added; the others follow
+   backwards (``best_ends``).
 2. Which turns make up one composite? Its weight is the least over the rounds of
    ``compile.composites``. Beginning with the round that has this weight, look for a turn that ends
-   at the node, and for a node of the round before, whose weights add up to exactly that. They do
-   for at least one, as the table was made by the same additions in int64 (``_legs``).
-3. Which path leads to each turn? The closure keeps the node before the last step of every path;
-   follow it backwards (``path``).
+   at the node, and for a node of the round before, whose weights add up to exactly that. At least
+   one pair does, since the same additions in int64 made the table (``_legs``).
+3. Which path leads to each turn? The closure stores the node before the last step of every path.
+   Follow it backwards (``path``).
 
 Example: CUBOTino, lid closed, table at 0, a half turn of D: 3.38 s. In round one, the turn from -1
 to +1 ends with that weight: 1.88 s of its own, and 1.5 s remain. The closure has a path of 1.5 s
 from the start to (table at -1, lid closed). Followed backwards it is: close the lid, turn the table
 with the cube to -1, open the lid.
 
-Among equally fast ways the one that moves fewer actuators is taken, as weights say.
+Among equally fast paths the weights prefer the one that moves fewer actuators.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class PlanningError(CubistError, ValueError):
 
 
 def best_ends(compiled: Compiled, start: int, composites: Sequence[int]) -> list[int]:
-    """Nodes after each of ``composites`` on the cheapest way from node ``start``.
+    """Return the nodes after each of ``composites`` on the cheapest path from node ``start``.
 
-    Raises :class:`PlanningError` when the mechanism cannot perform them.
+    Raise :class:`PlanningError` if the mechanism cannot perform them.
     """
     costs: Weights = np.zeros(1, dtype=np.int64)
     here: Ints = np.array([start])
@@ -72,7 +72,7 @@ def best_ends(compiled: Compiled, start: int, composites: Sequence[int]) -> list
 
 
 def _walk_back(trail: list[tuple[Ints, Ints]], costs: Weights) -> list[int]:
-    """Nodes along the cheapest way, from where its last composite ends."""
+    """Return the nodes along the cheapest path, traced back from the end of its last composite."""
     ends: list[int] = []
     at = int(costs.argmin())
     for chosen, nodes in reversed(trail):
@@ -84,7 +84,7 @@ def _walk_back(trail: list[tuple[Ints, Ints]], costs: Weights) -> list[int]:
 def transitions_between(
     compiled: Compiled, start: int, composite: int, end: int
 ) -> list[Transition]:
-    """The cheapest transitions from node ``start`` that end with ``composite`` at node ``end``."""
+    """Return the cheapest transitions from node ``start`` through ``composite`` to ``end``."""
     composites = compiled.composites
     configuration, orientation = divmod(start, ORIENTATIONS)
     options = list(_base_legs(composites, orientation, composite, end))
@@ -98,9 +98,9 @@ def transitions_between(
 def _base_legs(
     composites: Composites, orientation: int, composite: int, end: int
 ) -> Iterator[tuple[int, int, int]]:
-    """``composite`` to ``end`` as ``(axis, progress, node)`` seen from orientation 0.
+    """Yield ``composite`` to ``end`` as ``(axis, progress, node)`` seen from orientation 0.
 
-    One for a 3x3x3; for a 2x2x2 one for each way to split the turn over the two layers.
+    There is one for a 3x3x3, and for a 2x2x2 one for each split of the turn over its two layers.
     """
     configuration, held = divmod(end, ORIENTATIONS)
     axis, first, second = composite_of(composite)
@@ -119,7 +119,7 @@ def _base_legs(
 def _legs(
     composites: Composites, axis: int, source: int, progress: int, node: int
 ) -> list[list[Transition]]:
-    """Ways and turns of the cheapest leg to ``node``, found from its last turn backwards."""
+    """Return the cheapest legs to ``node``, each a path and a turn, found backwards."""
     configuration = source // ORIENTATIONS
     rounds = composites.turned[axis]
     target = composites.best[axis][configuration, progress, node]
@@ -142,7 +142,7 @@ def _legs(
 def _last_turn(
     composites: Composites, axis: int, leg: tuple[int, int, int, int], value: int
 ) -> tuple[int, int, int]:
-    """``(edge, node the way to it came from, progress before it)`` of a leg's last turn."""
+    """Return a leg's last turn as ``(edge, node its path came from, progress before it)``."""
     configuration, number, progress, node = leg
     edges = composites.edges[axis]
     turns = np.flatnonzero(edges.end == node)
@@ -161,7 +161,7 @@ def _last_turn(
 def _sources(
     composites: Composites, axis: int, configuration: int, number: int, progress: int
 ) -> Weights:
-    """Return the weights before round ``number``: of the start, or of the round before."""
+    """Return the weights before round ``number``: those of the start or of the round before."""
     sources: Weights = np.full(composites.closure.nodes, FAR)
     if number:
         sources[:] = composites.turned[axis][number - 1][configuration, progress]
@@ -172,14 +172,14 @@ def _sources(
 
 
 def _retreat(progress: int, gain: int) -> int:
-    """Progress before a turn: each face's quarters modulo 4."""
+    """Return the progress before a turn: each face's quarters modulo 4."""
     return 4 * ((progress // 4 - gain // 4) % 4) + (progress % 4 - gain % 4) % 4
 
 
 def path(closure: Closure, start: int, end: int) -> list[Transition]:
-    """The cheapest transitions between two nodes that turn no layer.
+    """Return the cheapest transitions between two nodes that turn no layer.
 
-    Raises :class:`PlanningError` when there are none.
+    Raise :class:`PlanningError` if there are none.
     """
     configuration, orientation = divmod(start, ORIENTATIONS)
     there, held = divmod(end, ORIENTATIONS)

@@ -1,8 +1,8 @@
 """Scan tours: the cheapest way to show the cameras every face of the cube.
 
-A look costs the camera's settling and capture. The tour is a shortest path over (state of the
-mechanism, parts of faces seen): dynamic programming over the sets of parts, between the states in
-which some camera sees something.
+A picture costs the camera's settling and capture time. The tour is a shortest path over (state of
+the mechanism, parts of faces seen). Dynamic programming finds it over the sets of parts, between
+the states in which some camera sees something.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Stickers = frozenset[int]
 class FaceView:
     """A picture to take: ``face`` of the cube is at ``site`` of the robot, before ``camera``.
 
-    ``orientation`` is how the cube is held; ``hidden`` are the stickers of the *site*, row by row
-    from 1, that something covers.
+    ``orientation`` is that of the cube. ``hidden`` are the stickers of the *site*, numbered row by
+    row from 1, that something covers.
     """
 
     camera: str
@@ -41,7 +41,7 @@ class FaceView:
     hidden: Stickers = frozenset()
 
     def shown_facelets(self, size: int) -> Stickers:
-        """Numbers of the cube's facelets (in its facelet string) that can be seen."""
+        """Return the numbers of the visible facelets, as in the cube's facelet string."""
         block = size * size
         first = FACES.index(self.site) * block
         facelets = site_facelets(self.orientation, size)[first : first + block].tolist()
@@ -50,11 +50,11 @@ class FaceView:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The nodes from which something wanted is seen.
+    """The nodes in which a camera sees part of a wanted face.
 
-    ``nodes`` int64[P]; ``looks`` at each; ``parts`` int64[P]: set of the parts seen there, as bits;
-    ``costs`` int64[P]: microseconds that the looks take; ``faces``: each wanted face with the
-    stickers of its parts by bit.
+    ``nodes`` int64[P]; ``looks``: pictures at each; ``parts`` int64[P]: set of the parts seen
+    there, as bits; ``costs`` int64[P]: microseconds that the pictures take; ``faces``: each wanted
+    face with the stickers of its parts by bit.
     """
 
     nodes: NDArray[np.int64]
@@ -69,7 +69,7 @@ class Places:
         return sum(len(parts) for _, parts in self.faces)
 
     def complete(self, seen: int) -> bool:
-        """Return true if the parts in ``seen`` show all that can be seen of every face."""
+        """Return true if the parts in ``seen`` show every visible sticker of every face."""
         return all(_union(parts, seen) == _union(parts, -1) for _, parts in self.faces)
 
 
@@ -78,9 +78,9 @@ def _union(parts: dict[int, Stickers], seen: int) -> Stickers:
 
 
 def find_places(mechanism: Mechanism, nodes: Iterable[int], faces: Iterable[str]) -> Places:
-    """Those of ``nodes`` in which the cameras see something of ``faces``.
+    """Return those of ``nodes`` in which the cameras see part of ``faces``.
 
-    Raises :class:`PlanningError` when a face is seen in none of them.
+    Raise :class:`PlanningError` if no node shows some face.
     """
     wanted = [face for face in FACES if face in set(faces)]
     everywhere = {
@@ -122,7 +122,10 @@ def _looks(mechanism: Mechanism, node: int, wanted: list[str]) -> Iterator[FaceV
 def _parts(
     mechanism: Mechanism, wanted: list[str], looks: Iterable[tuple[FaceView, ...]]
 ) -> tuple[tuple[str, dict[int, Stickers]], ...]:
-    """The parts of each wanted face that no other look shows more of, numbered through."""
+    """Return the largest visible parts of each wanted face, numbered consecutively.
+
+    A part is left out if another picture shows the same stickers and more.
+    """
     shown: dict[str, set[Stickers]] = {face: set() for face in wanted}
     for look in (look for there in looks for look in there):
         shown[look.face].add(look.shown_facelets(mechanism.size))
@@ -143,7 +146,7 @@ def _parts(
 
 
 def _look_us(mechanism: Mechanism, looks: tuple[FaceView, ...]) -> int:
-    """Cameras look at the same time."""
+    """Return the time of the slowest camera: all take their pictures at the same time."""
     names = {look.camera for look in looks}
     return max(
         microseconds(camera.settle_ms + camera.capture_ms)
@@ -153,14 +156,14 @@ def _look_us(mechanism: Mechanism, looks: tuple[FaceView, ...]) -> int:
 
 
 MAX_BITS = 14
-"""More parts than this make the tables of the tour too large."""
+"""Maximum number of parts in a tour; more make its tables too large."""
 
 Came = dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 @dataclass(frozen=True)
 class ScanStep:
-    """Perform ``plan`` (which may be empty), then take the ``looks``."""
+    """One step of a tour: perform ``plan`` (which may be empty), then take the ``looks``."""
 
     plan: Plan
     looks: tuple[FaceView, ...]
@@ -183,10 +186,10 @@ class ScanPlan:
 def plan_scan(
     mechanism: Mechanism, start: State | None = None, faces: Iterable[str] = FACES
 ) -> ScanPlan:
-    """The fastest tour from ``start`` that shows the cameras all that can be seen of ``faces``.
+    """Return the fastest tour from ``start`` that shows all visible stickers of ``faces``.
 
-    It may be left after any step. Raises ``PlanningError`` when some face is
-    never seen or cannot be brought before a camera.
+    The caller may stop after any step. Raise ``PlanningError`` if no camera ever sees some face, or
+    the robot cannot bring it before one.
     """
     start = mechanism.start if start is None else start
     mechanism = mechanism.looking
@@ -202,7 +205,7 @@ def plan_scan(
 
 
 def _reachable_nodes(mechanism: Mechanism, start: int) -> list[int]:
-    """Nodes that can be reached without turning a layer."""
+    """Return the nodes that can be reached without turning a layer."""
     closure = path_closure(mechanism)
     everywhere = np.arange(closure.nodes)
     reached: list[int] = np.flatnonzero(
@@ -212,7 +215,7 @@ def _reachable_nodes(mechanism: Mechanism, start: int) -> list[int]:
 
 
 def _tour(mechanism: Mechanism, places: Places, start: int) -> list[int]:
-    """Numbers of the places to look from, in order."""
+    """Return the numbers of the places at which to take pictures, in order."""
     closure = path_closure(mechanism)
     looking = CALM * places.costs
     onward_costs = closure.weights_between(places.nodes, places.nodes) + looking
@@ -230,7 +233,7 @@ def _tour(mechanism: Mechanism, places: Places, start: int) -> list[int]:
             _arrive(places, seen, costs, here[chosen], best, came)
     done = [seen for seen in best if places.complete(seen)]
     if not done:
-        # Each place can be reached from the start, or it would not be one; but not from the others.
+        # Every place is reachable from the start, so one of them must lead to no other.
         names = ", ".join(face for face, _ in places.faces)
         raise PlanningError(
             f"{mechanism.name}: no single tour brings the faces {names} before a camera, though "
@@ -248,7 +251,7 @@ def _arrive(
     best: dict[int, Weights],
     came: Came,
 ) -> None:
-    """Add what is seen at each place to ``seen``, where that takes less time than known."""
+    """Add the parts seen at each place to ``seen``, and record those reached faster than before."""
     after = places.parts | seen
     useful = (after != seen) & (costs < FAR)
     for target in np.unique(after[useful]).tolist():

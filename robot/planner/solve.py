@@ -23,41 +23,41 @@ from solver.search import make_ready, solve
 from solver.solution import PROVEN, CancelFlag, Progress, Request, Solution
 
 LAYERED_SIZES = range(4, 8)
-"""Sizes of cubes with more than outer layers to turn."""
+"""Sizes of cubes that have inner layers to turn."""
 
 ALGORITHM = {2: "exact", 3: "two-phase"} | dict.fromkeys(LAYERED_SIZES, "reduction")
-"""The search in a robot's time for each size of cube."""
+"""The search that minimizes a robot's time, for each size of cube."""
 
 METRIC = {2: "htm", 3: "htm"} | dict.fromkeys(LAYERED_SIZES, "obtm")
-"""The metric in which the moves of its solutions are counted."""
+"""The metric that counts the moves of its solutions, for each size of cube."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """An end that a cube is turned to: ``goal`` (None: solved), and upright centres or any.
+    """The state to reach: ``goal`` (None: solved), with upright centres or any.
 
-    ``turned``: how its centres are turned now, if they are to end upright.
+    ``turned``: the present turns of the centres if they must end upright, else None.
     """
 
     goal: Goal | None = None
     turned: CentreTurns | None = None
 
     def is_reached(self, cube: AnyCube) -> bool:
-        """Tell whether ``cube`` is there."""
+        """Return true if ``cube`` has reached the aim."""
         is_there = cube.is_solved if self.goal is None else self.goal.is_reached(cube)
         return is_there and not any(self.turned or ())
 
     def subtract_moves(self, moves: Iterable[str]) -> Aim:
-        """Return what is left to aim at after ``moves``."""
+        """Return the aim that remains after ``moves``."""
         if self.turned is None:
             return self
         made = count_turns(parse_moves(" ".join(moves)))
         return replace(self, turned=add_turns(self.turned, made))
 
     def centres_of(self, cube: AnyCube) -> CentreTurns | None:
-        """Return the turns that a solution must make to the centres; None where any will do.
+        """Return the turns that a solution must make to the centres; None if any will do.
 
-        Raises InvalidRequest where none can leave them upright.
+        Raise InvalidRequest if no solution can leave them upright.
         """
         if self.turned is None:
             return None
@@ -68,13 +68,13 @@ class Aim:
 
 
 ANY_SOLVED = Aim()
-"""The usual aim: solved, and centres as they come."""
+"""The usual aim: a solved cube with any turns of its centres."""
 
 
 def plan_composites(mechanism: Mechanism, start: State, composites: Sequence[int]) -> Plan:
     """Return the fastest plan that performs composites of the cube (``solver.cost``).
 
-    Raises :class:`robot.planner.retrace.PlanningError` when the mechanism cannot perform them.
+    Raise :class:`robot.planner.retrace.PlanningError` if the mechanism cannot perform them.
     """
     tables = compile_mechanism(mechanism)
     node = node_of(start)
@@ -101,12 +101,12 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
 ) -> Plan:
     """Return the fastest plan found in ``time_limit`` seconds of search that solves ``cube``.
 
-    With ``goal`` it brings the cube to that instead; ``centres`` as in :class:`Request`. ``cube``
-    is given in its own frame, held as in ``start`` (default: the state after homing). ``algorithm``
-    searches in a robot's time (default: that of ALGORITHM). ``on_better`` gets the duration in
-    microseconds of every better plan, on the search's thread; ``progress`` follows the making of
-    missing tables. Raises SearchError when the robot cannot solve the cube or the search was
-    stopped, InvalidRequest as ``solve`` does.
+    With ``goal`` the plan brings the cube to that instead. ``centres`` are as in :class:`Request`.
+    ``cube`` is in its own frame, held as in ``start`` (default: the state after homing).
+    ``algorithm`` must minimize a robot's time (default: that of ALGORITHM). ``on_better`` gets the
+    duration in microseconds of every better plan, on the search's thread. ``progress`` reports the
+    generation of missing tables. Raise SearchError if the robot cannot solve the cube or the search
+    was stopped, and InvalidRequest as ``solve`` does.
     """
     approach = plan_approach(mechanism, mechanism.start if start is None else start)
     is_there = cube.is_solved if goal is None else goal.is_reached(cube)
@@ -164,7 +164,7 @@ def plan_scramble(
 ) -> Plan:
     """Return a plan that turns a solved cube of 4 and more layers into ``cube``.
 
-    It takes back the moves of a solution. Raises SearchError as ``plan_solve`` does.
+    It undoes the moves of a solution. Raise SearchError as ``plan_solve`` does.
     """
     solution = solve(
         cube,
@@ -174,7 +174,7 @@ def plan_scramble(
         progress=progress,
     )
     solving = parse_moves(" ".join(solution.moves))
-    # A cube without centres is solved in any orientation, and taken back from that one.
+    # A cube without centres may be solved in any orientation. Undo the moves from that one.
     rotation = rotation_to(cube.apply(solving))
     moves = [*rotation, *(move.inverse for move in reversed(solving))]
     approach = plan_approach(mechanism, mechanism.start if start is None else start)
@@ -184,7 +184,7 @@ def plan_scramble(
 
 
 def rotation_to(solved: StickerCube) -> tuple[Move, ...]:
-    """Return turns of the whole cube that lead from its usual orientation to that of ``solved``."""
+    """Return whole-cube turns that lead from the usual orientation to that of ``solved``."""
     turns = [Move(face, quarters, 1, 0) for face in "URF" for quarters in (1, 2, 3)]
     rotations = [(), *((one,) for one in turns), *product(turns, repeat=2)]
     usual = StickerCube.solved(solved.size)
@@ -194,7 +194,7 @@ def rotation_to(solved: StickerCube) -> tuple[Move, ...]:
 def prepare(mechanism: Mechanism, cancel: CancelFlag, progress: Callable[[Progress], None]) -> None:
     """Load the tables that plans for ``mechanism`` need, and make missing ones.
 
-    Raises SearchError when ``cancel`` is set meanwhile.
+    Raise SearchError if ``cancel`` is set meanwhile.
     """
     cost = cost_model(mechanism, mechanism.start)
     request = Request(cost=cost, cancel=cancel, progress=progress)

@@ -1,9 +1,9 @@
-"""When to stop searching and start turning, and when to search on while the robot turns.
+"""Rules for when to stop searching and start turning, and when to search on meanwhile.
 
-The best plan gets faster roughly by the same amount each time the search has run e times as long,
-``a`` seconds: after ``t`` seconds the next second is expected to save ``a / t``. Searching on costs
-as much as it saves when ``t = a``. ``a`` is learnt from the improvements found until then; before
-there are any it is taken from experience as a part of the plan's duration (``StoppingRule``).
+Each time the search has run e times as long, the best plan gets faster by roughly the same amount,
+``a`` seconds. So after ``t`` seconds, the next second is expected to save ``a / t``. At ``t = a``
+searching on costs as much as it saves. ``a`` is estimated from the improvements found so far. As
+long as there are none, it is an empirical fraction of the plan's duration (``StoppingRule``).
 
 A plan may be cut between any two transitions. The cube and the mechanism's state there are known,
 so the rest can be searched again while the robot performs the head. If a faster rest is found in
@@ -28,44 +28,44 @@ from solver.cube.cube import AnyCube
 from solver.solution import CancelFlag
 
 USUAL_GAIN = 0.015
-"""Part of a plan's duration saved by searching e times as long, as measured (1.2 to 2.9 %)."""
+"""Fraction of a plan's duration saved by searching e times as long (measured: 1.2 to 2.9 %)."""
 USUAL_WEIGHT = 2.0
-"""How many e-foldings of own experience the usual gain counts for."""
+"""Weight of the usual gain, in e-foldings of the search at hand."""
 EARLIEST_S = 0.02
-"""Improvements before this time say little about later ones."""
+"""Time before which improvements say little about later ones."""
 
 HEAD_SHARE = 1 / 16
-"""Part of a plan after which it is cut. Measured: after a later cut the rest is mostly as soon as
-it can be, before an earlier one there is little time to search."""
+"""Fraction of a plan after which it is cut. Measured: a later cut mostly leaves a rest that is
+already as fast as possible, an earlier one leaves little time to search."""
 LAYERED_HEAD_SHARE = 1 / 7
-"""The same for cubes of 4 and more layers, of what is left each time."""
+"""The same for cubes of 4 and more layers, as a fraction of the remaining plan each time."""
 LEAST_LAYERED_HEAD_S = 8.0
-"""So long a head of theirs at least."""
+"""Minimum duration of the head for cubes of 4 and more layers."""
 LAYERED_REST_GAIN = 0.003
-"""Part of the rest that is saved by searching e times as long meanwhile: of four 4x4x4 one gained
-4 %, and only by its first two cuts."""
+"""Fraction of the rest saved by searching e times as long meanwhile. Measured: one 4x4x4 out of
+four gained 4 %, and only from its first two cuts."""
 REST_GAIN = 0.3
-"""Part of what searching on would have saved that is still to be had with the head fixed."""
+"""Fraction of the saving from searching on that remains available once the head is fixed."""
 PAUSE_S = 0.08
-"""What a cut costs: until the controller has noticed the end of the head and sent the tail."""
+"""Cost of a cut: the controller must notice the end of the head and send the tail."""
 
 
 class StoppingRule:
-    """Follows a search's improvements and says until when searching on is worth it. Seconds."""
+    """A rule that decides from a search's improvements how long to search on. In seconds."""
 
     def __init__(self) -> None:
         self._first: tuple[float, float] | None = None
         self._latest: tuple[float, float] | None = None
 
     def better(self, elapsed_s: float, duration_s: float) -> None:
-        """Note that a plan of that duration was found after this much searching."""
+        """Record that the search found a plan of this duration at ``elapsed_s``."""
         seen = (max(elapsed_s, EARLIEST_S), duration_s)
         if self._first is None or elapsed_s < EARLIEST_S:
             self._first = seen
         self._latest = seen
 
     def gain_s(self, elapsed_s: float) -> float:
-        """Seconds that searching e times as long is expected to save."""
+        """Return the seconds that searching e times as long is expected to save."""
         if self._first is None or self._latest is None:
             return math.inf
         usual = USUAL_GAIN * self._latest[1]
@@ -74,14 +74,14 @@ class StoppingRule:
         return (usual * USUAL_WEIGHT + saved) / (USUAL_WEIGHT + folds)
 
     def worth_it(self, elapsed_s: float) -> bool:
-        """Return true if the next moment of searching should save more than it takes."""
+        """Return true if searching on is expected to save more time than it takes."""
         return elapsed_s < self.gain_s(elapsed_s)
 
 
 class Watch:
-    """Sets a cancel flag when a search, running on another thread, stops being worth it.
+    """A watchdog that sets a cancel flag when a search on another thread stops being worth it.
 
-    Use as a context manager around the search and pass ``better`` on as its ``on_better``.
+    Use it as a context manager around the search and pass ``better`` as the search's ``on_better``.
     """
 
     PERIOD_S = 0.01
@@ -108,7 +108,7 @@ class Watch:
         self._thread.join()
 
     def better(self, duration_us: int) -> None:
-        """A plan of that many microseconds was found."""
+        """Record that the search found a plan of ``duration_us``."""
         with self._lock:
             self._rule.better(self._clock() - self._start, duration_us / 1e6)
 
@@ -122,10 +122,10 @@ class Watch:
 
 
 def split_at(plan: Plan, time_us: int) -> tuple[Plan, Plan] | None:
-    """Head and tail of ``plan``, cut at the first transition that starts at ``time_us`` or later.
+    """Return head and tail of ``plan``, cut at the first transition at or after ``time_us``.
 
-    None when no transition starts so late: nothing is left to improve. A cut is only made where
-    all is at rest, so that head and tail can be executed as two schedules.
+    Return None if no transition starts so late: nothing is left to improve. A cut is only made
+    where nothing moves, so that head and tail can be executed as two schedules.
     """
     state = plan.start
     for number, (start_us, step) in enumerate(plan.timed_transitions()):
@@ -137,10 +137,10 @@ def split_at(plan: Plan, time_us: int) -> tuple[Plan, Plan] | None:
 
 
 def where_to_cut_us(plan: Plan, *, again: bool = False) -> int | None:
-    """When to cut ``plan`` for its rest to be searched meanwhile; None where that does not pay.
+    """Return when to cut ``plan`` so that its rest is searched meanwhile; None if not worthwhile.
 
-    It pays when the rest is expected to get faster by more than the cut costs. ``again``: the plan
-    is itself the rest of one that was cut; the same then pays for large cubes alone.
+    It is worthwhile if the rest is expected to get faster by more than the cut costs. ``again``:
+    the plan is itself the rest of one that was cut; then only large cubes are worth another cut.
     """
     is_layered = plan.mechanism.size in LAYERED_SIZES
     if plan.optimal or (again and not is_layered):
@@ -162,10 +162,10 @@ def _cut(plan: Plan, number: int, state: State) -> tuple[Plan, Plan]:
         plan.mechanism, plan.start, steps[0], moves_made(plan.mechanism, plan.start, steps[0])
     )
     tail = make_plan(plan.mechanism, state, steps[1], moves_made(plan.mechanism, state, steps[1]))
-    # What is searched for the tail meanwhile is searched on top of what was for the whole.
+    # The search for the tail while the head runs adds to the search for the whole plan.
     return head, replace(tail, search_s=plan.search_s + head.duration_us / 1e6)
 
 
 def turn_cube(cube: AnyCube, plan: Plan) -> AnyCube:
-    """``cube`` (in its own frame) after the turns of ``plan``."""
+    """Return ``cube`` (in its own frame) after the turns of ``plan``."""
     return cube.apply(" ".join(moves_made(plan.mechanism, plan.start, plan.transitions)))

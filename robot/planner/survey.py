@@ -23,12 +23,12 @@ from solver.reduction import phased
 from solver.solution import Progress
 
 RANDOM_TURNS = 10
-"""For each sticker of a face."""
+"""Number of random turns for each sticker of a face."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Sizes of a compiled mechanism. ``classes``: states the search tells apart."""
+    """Sizes of a compiled mechanism. ``classes``: states that the search distinguishes."""
 
     configurations: int
     transitions: int
@@ -39,7 +39,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Scan:
-    """The scan tour: how often the robot stops to look and how long it all takes."""
+    """The scan tour: number of stops and of pictures, and its duration."""
 
     stops: int
     looks: int
@@ -50,7 +50,7 @@ class Scan:
 class Tables:
     """The search tables on disk for a robot, and the ``metric`` that guides the search.
 
-    ``metric`` is None for a 2x2x2, which is solved in the robot's time alone.
+    ``metric`` is None for a 2x2x2, whose search uses the robot's time only.
     """
 
     metric: str | None
@@ -70,7 +70,7 @@ class Solves:
 
 @dataclass(frozen=True)
 class Survey:
-    """Everything asked of one robot. ``drivable``: all actuators have pins."""
+    """All figures of one robot. ``drivable``: all actuators have pins."""
 
     name: str
     title: str
@@ -84,7 +84,7 @@ class Survey:
     solves: Solves | None
 
     def as_dict(self) -> dict[str, object]:
-        """For ``--json``."""
+        """Return the figures for ``--json``."""
         return asdict(self)
 
 
@@ -97,8 +97,8 @@ def survey(
 ) -> Survey:
     """Compile, scan and solve ``cubes`` random cubes with ``search_s`` seconds each.
 
-    ``on_cube`` is called after every cube, ``progress`` while tables are made first. Raises
-    BadProfile for a robot that cannot solve.
+    ``on_cube`` is called after every cube, ``progress`` while missing tables are made. Raise
+    BadProfile for a robot that cannot solve a cube.
     """
     started = time.process_time()
     mechanism = build_mechanism(profile)
@@ -126,7 +126,7 @@ def survey(
 
 
 def tables_of(mechanism: Mechanism) -> Tables:
-    """The tables that plans for ``mechanism`` need; none is made."""
+    """Return the tables that plans for ``mechanism`` need, without making any."""
     costs = compile_mechanism(mechanism).turn_costs
     if mechanism.size == 2:
         return Tables(None, pocket_robot.table_bytes(costs))
@@ -147,8 +147,8 @@ def _scan(mechanism: Mechanism) -> tuple[Scan | None, str]:
 
 
 def random_cube(size: int, rng: np.random.Generator) -> AnyCube:
-    """A random cube of a size robots are built for; of larger ones after as many random turns as
-    leave no trace of the solved one."""
+    """Return a random cube; one of 4 and more layers after enough random turns to leave no trace
+    of the solved state."""
     if size == 2:
         return PocketCube.random(rng)
     if size == 3:
@@ -163,7 +163,7 @@ def _solves(
     on_cube: Callable[[int], None],
     progress: Callable[[Progress], None] | None,
 ) -> Solves:
-    """Solve random cubes, the same with every robot, so that robots can be compared."""
+    """Solve random cubes, the same ones for every robot, so that robots can be compared."""
     rng = np.random.default_rng(2024)
     plans = []
     for number in range(cubes):

@@ -1,1 +1,1 @@
-"""The simulated robot as a person meets it: `cubist demo` and faults on purpose."""
+"""The simulated robot for users: `cubist demo`, `cubist simulate` and injected faults."""

@@ -1,6 +1,6 @@
 """The firmware that a demo runs for each board of a robot, and the cable to it.
 
-A cable can be pulled out and put back, or pick up noise.
+A cable can be unplugged and plugged in again, or pick up noise.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from robot.settings.checks import check_profile
 from robot.simulate.processes import SimulationError
 
 FASTEST_TOGETHER = 2.0
-"""Times real time for a robot of several boards: the daemon starts them together by real time."""
+"""Maximum speed of a robot of several boards, as a multiple of real time, because the daemon starts
+them together in real time."""
 
 
 CHUNK = 4096
 
 Damage = Callable[[random.Random, bytes], bytes]
-"""One byte in; none, one or several out. Draws equally often whatever comes of it."""
+"""A function from one byte to none, one or several; it always draws the same random numbers."""
 
 
 def own_simulation(profile: RobotProfile) -> str:
-    """Return the name of what simulates the profile's own board.
+    """Return the name of the simulation of the profile's own board.
 
-    An Arduino's is the firmware of this computer, see ``robot/computer/families/host.py``.
+    For an Arduino it is this computer's firmware. See ``robot/computer/families/host.py``.
     """
     if profile.boards:
         return "host"
@@ -41,18 +42,18 @@ def own_simulation(profile: RobotProfile) -> str:
 
 
 def simulation_of(kind: str, profile: RobotProfile, board: str) -> BoardSimulation:
-    """Return what runs as a board of a robot that is simulated as ``kind``.
+    """Return the simulation of a board of a robot that is simulated as ``kind``.
 
-    The Raspberry Pi among several boards is its own process whatever the others are.
+    A Raspberry Pi among several boards is its own process, independent of the others' kind.
     """
     own = family_of(profile.every_board[board].target).simulation_among
     return simulations()[own if profile.boards and own else kind]
 
 
 def wire_to_board(kind: str, profile: RobotProfile) -> RobotProfile:
-    """Return the robot wired to what runs as ``kind``.
+    """Return the robot wired to a simulation of ``kind``.
 
-    Raises :class:`SimulationError`, or ``FirmwareError``, when that cannot be.
+    Raise :class:`SimulationError`, or ``FirmwareError``, if that is not possible.
     """
     known = simulations()
     if profile.boards:
@@ -75,7 +76,7 @@ def wire_to_board(kind: str, profile: RobotProfile) -> RobotProfile:
 
 
 def fastest(profile: RobotProfile) -> float:
-    """Return the highest speed of a simulation, in multiples of real time."""
+    """Return the maximum speed of a simulation, as a multiple of real time."""
     return FASTEST_TOGETHER if profile.boards else math.inf
 
 
@@ -89,7 +90,7 @@ def require_pace(profile: RobotProfile, speed: float) -> None:
 
 
 def flip(rate: float) -> Damage:
-    """Turn single bits."""
+    """Return damage that flips a bit of each byte with probability ``rate``."""
 
     def damage(rng: random.Random, byte: bytes) -> bytes:
         hit, bit = rng.random() < rate, rng.randrange(8)
@@ -99,19 +100,19 @@ def flip(rate: float) -> Damage:
 
 
 def nothing(_rng: random.Random, byte: bytes) -> bytes:
-    """Let everything pass."""
+    """Pass every byte unchanged."""
     return byte
 
 
 class Line:
-    """One direction of a line; set ``damage`` any time."""
+    """One direction of a line; ``damage`` may be set at any time."""
 
     def __init__(self, seed: int = 1, damage: Damage = nothing) -> None:
         self.damage = damage
         self._random = random.Random(seed)
 
     def carry(self, data: bytes) -> bytes:
-        """Return the bytes that arrive of ``data``."""
+        """Return the bytes that arrive when ``data`` is sent."""
         if self.damage is nothing:
             return data
         return b"".join(self._damage_bytes(data))
@@ -122,9 +123,9 @@ class Line:
 
 
 class Cable:
-    """Carries bytes between the firmware's port and a pseudo-terminal that the daemon opens.
+    """A cable between the firmware's port and a pseudo-terminal that the daemon opens.
 
-    Runs in the event loop. ``noise`` is the probability that a byte is changed on its way.
+    It runs in the event loop. ``noise`` is the probability that a byte changes in transit.
     """
 
     def __init__(self, firmware_port: Path, link: Path, seed: int = 0) -> None:
@@ -151,20 +152,20 @@ class Cable:
             os.close(self._firmware)
 
     def mend(self) -> None:
-        """Put the plug back: a new port appears under the same name."""
+        """Plug the cable in again: a new port appears under the same name."""
         if self._ours is not None:
             return
         master, slave = pty.openpty()
         tty.setraw(slave)
         os.set_blocking(master, False)
-        # The slave stays open here: a port nobody has opened yet must not read as closed.
+        # The slave stays open here: a port not opened yet must not read as closed.
         self._ours = (master, slave)
         asyncio.get_running_loop().add_reader(master, self._from_daemon)
         self._link.unlink(missing_ok=True)
         self._link.symlink_to(os.ttyname(slave))
 
     def cut(self) -> None:
-        """Pull the plug: the daemon's port is gone, bytes under way are lost. Idempotent."""
+        """Unplug the cable: the daemon's port disappears, bytes in transit are lost. Idempotent."""
         if self._ours is None:
             return
         asyncio.get_running_loop().remove_reader(self._ours[0])

@@ -1,4 +1,4 @@
-"""The demo as a person sees it: a live picture in a terminal, plain lines elsewhere."""
+"""Displays of the demo: a live picture in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from robot.text.terminal import FACE_COLOURS, moves_text, net_of, picture_text, 
 
 WIDTH = 88
 _FRAME = 6
-"""Columns that the frame around all of it takes."""
+"""Columns of the surrounding frame."""
 _GAP = 4
 _BESIDE = 26
-"""Columns that the stages and the step need beside the cube; with fewer they stand above it."""
+"""Minimum columns for the stages and the step beside the cube; with fewer they are above it."""
 _LOOKING = frozenset({RobotState.SCANNING, RobotState.CHECKING})
 _PICTURE_ROWS = 10
 _LEAST_PICTURE = 16
-"""Columns of a camera's picture in which a face can be made out."""
+"""Minimum columns of a camera's picture in which a face is recognizable."""
 
 
 def picture(progress: DemoProgress, width: int = WIDTH) -> RenderableType:
     """Return the whole picture, in a frame of at most ``width`` columns.
 
-    While the robot looks, the camera's picture stands beside the cube, if there is room for it.
+    While the robot scans or checks, the camera's picture is beside the cube if there is room.
     """
     width = min(width, WIDTH)
     colours = [FACE_COLOURS[letter] for letter in progress.facelets]
@@ -42,7 +42,7 @@ def picture(progress: DemoProgress, width: int = WIDTH) -> RenderableType:
     lines = net.split()
     inside = width - _FRAME
     room = inside - max(line.cell_len for line in lines) - _GAP
-    # The cube is a drawing: whatever stands beside it gets the columns that are left.
+    # The cube has a fixed width; the part beside it gets the remaining columns.
     columns = Table.grid(padding=(0, _GAP))
     columns.add_column(no_wrap=True)
     columns.add_column(width=max(room, 0))
@@ -56,7 +56,7 @@ def picture(progress: DemoProgress, width: int = WIDTH) -> RenderableType:
         columns.add_row(net, beside)
         parts = [columns]
     else:
-        # Above it: a terminal that is too low cuts what is below.
+        # Above it, because a terminal that is too low cuts off the bottom.
         parts = [_stages_in_a_line(progress), _now(progress, inside), Text(), net]
     if progress.moves:
         parts += [Text(), _plan(progress)]
@@ -94,7 +94,7 @@ def _mark(stage: Stage, progress: DemoProgress) -> tuple[str, str]:
 
 
 def _now(progress: DemoProgress, width: int) -> RenderableType:
-    """Draw what the robot does at this moment and how far it is, within ``width`` columns."""
+    """Draw the robot's present action and its progress, within ``width`` columns."""
     lines: list[RenderableType] = [Text(progress.step, style="bold")]
     plan_us = progress.plan_us
     if plan_us is not None:
@@ -106,12 +106,12 @@ def _now(progress: DemoProgress, width: int) -> RenderableType:
 
 
 def _remaining_text(progress: DemoProgress) -> str:
-    """Return how much longer it takes in real time, where that is known."""
+    """Return the remaining real time, if known."""
     return "" if progress.remaining_s is None else f", {progress.remaining_s:.0f} s left"
 
 
 def _running_operations(progress: DemoProgress, plan_us: float) -> str:
-    """Return the operations under way."""
+    """Return the operations in progress."""
     words = chosen_catalogue()
     found = [
         words.operation(operation)
@@ -122,13 +122,13 @@ def _running_operations(progress: DemoProgress, plan_us: float) -> str:
 
 
 def _plan(progress: DemoProgress) -> Text:
-    """The moves; those done are dim, the next one stands out."""
+    """Return the moves; those done are dim, the next one is highlighted."""
     moves = progress.moves.split()
     return Text.assemble(("plan  ", "dim"), moves_text(moves, _moves_done(progress, len(moves))))
 
 
 def _moves_done(progress: DemoProgress, count: int) -> int:
-    """Return how many of ``count`` moves are done."""
+    """Return the number of moves done, out of ``count``."""
     plan_us = progress.plan_us
     if plan_us is not None and progress.move_ends_us:
         return sum(end_us <= plan_us for end_us in progress.move_ends_us)
@@ -143,7 +143,7 @@ def _foot(progress: DemoProgress) -> Text:
 
 
 class LiveDisplay:
-    """A picture that is redrawn in place."""
+    """A display that redraws its picture in place."""
 
     shows_pictures = True
 
@@ -162,7 +162,7 @@ class LiveDisplay:
 
 
 class PlainDisplay:
-    """A line for each new step."""
+    """A display that prints a line for each new step."""
 
     shows_pictures = False
 
@@ -181,18 +181,18 @@ class PlainDisplay:
 
 
 def display_for(stream: TextIO) -> Display:
-    """Return a live picture on a terminal, lines elsewhere."""
+    """Return a live display on a terminal, a plain one elsewhere."""
     return LiveDisplay(stream) if Console(file=stream).is_terminal else PlainDisplay(stream)
 
 
 def print_outcome(outcome: DemoOutcome, stream: TextIO) -> None:
-    """Print the verdict, what it rests on, and the figures."""
+    """Print the verdict, its reasons and the figures."""
     console = Console(file=stream, highlight=False)
     console.print(verdict_picture(outcome, console.width))
 
 
 def verdict_picture(outcome: DemoOutcome, width: int = WIDTH) -> RenderableType:
-    """Draw the verdict, what it rests on, and the figures within ``width`` columns."""
+    """Draw the verdict, its reasons and the figures within ``width`` columns."""
     title, reasons, colour = _verdict(outcome)
     parts: list[RenderableType] = [Text(title, style=f"bold {colour}")]
     parts += [_indent(reason) for reason in reasons]
@@ -201,9 +201,9 @@ def verdict_picture(outcome: DemoOutcome, width: int = WIDTH) -> RenderableType:
 
 
 def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
-    """Return the verdict in a sentence, remarks to it, and its colour."""
+    """Return the verdict in a sentence, its reasons, and its colour."""
     known = is_success(outcome.record.outcome)
-    # What the job ended with is said by its ending.
+    # The job's ending already states the last fault.
     ended = outcome.record.reason if not known else ""
     before = before_the_end(outcome.troubles, ended)
     troubles = [f"on the way: {trouble}" for trouble in before]
@@ -230,7 +230,7 @@ def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
 
 
 def _ending(record: RunRecord) -> list[str]:
-    """Return how the daemon ended the job, and the remedy it asks for."""
+    """Return the daemon's outcome of the job and its remedy; nothing after a success."""
     if is_success(record.outcome) or record.outcome is None:
         return []
     about = record.reason or OUTCOMES[record.outcome].about

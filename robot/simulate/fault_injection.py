@@ -1,4 +1,4 @@
-"""Faults a person can ask the demo for, to see what Cubist makes of them."""
+"""Faults that a user can inject into a demo, to see how Cubist handles them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from robot.twin.tmc2209 import DriverStatus
 from solver.errors import InvalidRequest
 
 UNPLUGGED_S = 2.5
-"""Longer than the silence after which a simulated board holds."""
+"""Time without a cable; longer than the silence after which a simulated board holds."""
 
 NOISE = 0.01
-"""Share of the bytes that a noisy cable changes."""
+"""Fraction of bytes that a noisy cable changes."""
 LOST_STEPS = 200
 LAMP = 0.8
 """Strength of a lamp's reflection in the stickers."""
 OLD_BULB = (1.0, 0.72, 0.38)
-"""Factors of red, green and blue in its light."""
+"""Factors of red, green and blue in an old bulb's light."""
 
 
 @dataclass(frozen=True)
 class BoardInScene:
-    """A board with its cable, if there is one that can be pulled."""
+    """A board with its cable, if there is one to unplug."""
 
     press_reset: Callable[[], None]
     cable: Cable | None
@@ -47,7 +47,7 @@ class Scene:
     boards: Mapping[str, BoardInScene]
 
     def mend(self) -> None:
-        """Undo what faults have left behind."""
+        """Undo the effects of all faults."""
         self.robot.mend()
         self.studio.mend()
         for board in self.boards.values():
@@ -57,7 +57,7 @@ class Scene:
 
 
 Injection = Callable[[Scene, str], Awaitable[None] | None]
-"""Done to a scene, and to the actuator or board named."""
+"""A function that injects a fault into a scene and a named actuator or board."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class InjectedFault:
 
 
 def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
-    """``NAME[:ACTUATOR|:BOARD][@STAGE]`` on a robot; raises :class:`InvalidRequest`."""
+    """Parse ``NAME[:ACTUATOR|:BOARD][@STAGE]`` for a robot, or raise :class:`InvalidRequest`."""
     boards = profile.every_board
     what, _, stage = text.partition("@")
     name, _, subject = what.partition(":")
@@ -99,9 +99,9 @@ def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
 
 
 def subjects_of_faults(profile: RobotProfile) -> dict[str, list[str]]:
-    """Return the faults that a robot can have, each with the actuators or boards that can have it.
+    """Return the faults that a robot can have, each with the actuators or boards to choose from.
 
-    A fault without such a choice has none.
+    The list is empty for a fault without a choice.
     """
     found: dict[str, list[str]] = {}
     boards = list(profile.every_board)
@@ -121,7 +121,7 @@ def subjects_of_faults(profile: RobotProfile) -> dict[str, list[str]]:
 
 
 def _require_fitting(name: str, subject: str, profile: RobotProfile) -> None:
-    """Refuse a fault of an actuator that cannot have it, such as a servo that loses steps."""
+    """Reject a fault for an actuator that cannot have it, such as a servo that loses steps."""
     fits, what = ACTUATOR_FAULTS[name]
     fitting = [actuator for actuator, its in profile.actuators.items() if fits(its)]
     if not fitting:
@@ -133,7 +133,7 @@ def _require_fitting(name: str, subject: str, profile: RobotProfile) -> None:
 
 
 class FaultInjection:
-    """Injects each fault once, when its stage is entered."""
+    """A plan that injects each fault once, when the daemon enters its stage."""
 
     def __init__(self, planned: Sequence[InjectedFault], scene: Scene, delay_s: float) -> None:
         self._planned = list(planned)
@@ -142,11 +142,11 @@ class FaultInjection:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def plan(self, fault: InjectedFault) -> None:
-        """Plan another fault for the next time its stage is entered."""
+        """Plan another fault for the next time the daemon enters its stage."""
         self._planned.append(fault)
 
     def enter(self, state: RobotState) -> None:
-        """Inject the faults planned for a state, which the daemon has entered."""
+        """Inject the faults planned for a state that the daemon has entered."""
         due = [fault for fault in self._planned if fault.stage is state]
         self._planned = [fault for fault in self._planned if fault not in due]
         for fault in due:
@@ -156,11 +156,11 @@ class FaultInjection:
 
     @property
     def pending(self) -> bool:
-        """Return whether a fault is about to happen."""
+        """True if the injection of a fault is pending."""
         return bool(self._tasks)
 
     def cancel(self) -> None:
-        """Drop the faults that have not happened yet."""
+        """Cancel the pending faults."""
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()
@@ -182,7 +182,7 @@ def _press_reset(scene: Scene, board: str) -> None:
 
 
 async def _unplug(scene: Scene, board: str) -> None:
-    """Pull the cable and put it back after a while."""
+    """Unplug the cable, and plug it in again after a while."""
     cable = _cable(scene, board)
     cable.cut()
     await asyncio.sleep(UNPLUGGED_S)
@@ -250,11 +250,11 @@ INJECTIONS: dict[str, Injection] = {
     "noise": _add_noise,
     **{str(odd): _put_in_view(odd) for odd in OddScene},
 }
-"""Faults by the names people use. A slip happens with the next motion, a reset is as after a dip of
-the supply, and an end stop never closes again."""
+"""Faults by name. A slip happens at the next motion, a reset acts like a dip of the supply, and an
+end stop never closes again."""
 
 STANDING_FAULTS = frozenset(map(str, OddScene))
-"""Those that are there from the start rather than happen; unless told, before the first look."""
+"""Faults present from the start of a stage; by default before the first picture."""
 
 WITH_DRIVER = "a stepper with a TMC2209"
 
@@ -264,13 +264,13 @@ ACTUATOR_FAULTS: Mapping[str, tuple[Callable[[ActuatorSettings], bool], str]] = 
     "end-stop": (_has_end_stop, "a stepper with an end stop"),
     **{name: (_has_driver, WITH_DRIVER) for name in INJECTIONS if name.startswith("driver-")},
 }
-"""Those that happen to an actuator: which can have them, and what such a one is called."""
+"""Faults of an actuator: a test for actuators that can have it, and their description."""
 
 SUPPLY_FAULTS = frozenset({"undervoltage"})
-"""Those that only the drivers of motors notice."""
+"""Faults that only motor drivers detect."""
 
 BOARD_FAULTS = frozenset({"reset", "unplug", "noise"})
-"""Those that happen to a board; to the first unless another is named."""
+"""Faults of a board (default: the first)."""
 
 CABLE_FAULTS = frozenset({"unplug", "noise"})
-"""Those for which there has to be a cable between firmware and daemon."""
+"""Faults that need a cable between firmware and daemon."""

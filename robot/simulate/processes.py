@@ -1,4 +1,4 @@
-"""Processes and folder of a demo; neither outlives it."""
+"""Processes and folder of a demo; none of them outlives it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SimulationError(CubistError, RuntimeError):
 class Child:
     """A running process and its log.
 
-    A process that ends with the exit code ``again_at`` is started again.
+    A process that ends with exit code ``again_at`` is restarted.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Child:
         self._is_stopping = False
 
     async def start(self) -> None:
-        """Start the process; raises :class:`SimulationError` if it cannot be."""
+        """Start the process, or raise :class:`SimulationError`."""
         with self.log.open("ab") as output:
             try:
                 self.process = await asyncio.create_subprocess_exec(
@@ -57,25 +57,25 @@ class Child:
                 raise SimulationError(f"{self.name} cannot be started: {error}") from error
 
     async def keep_running(self) -> None:
-        """Start it again whenever it asks for that, until it ends in another way."""
+        """Restart the process while it ends with exit code ``again_at``."""
         while await self.process.wait() == self._again_at and not self._is_stopping:
             await self.start()
 
     async def wait_for_end(self) -> SimulationError:
-        """Wait until the process ends; the fault that says so, with the end of its log."""
+        """Wait until the process ends; return an error with the end of its log."""
         while True:
             process = self.process
             code = await process.wait()
             if code != self._again_at or self._is_stopping:
                 break
-            while self.process is process:  # until it has been started again
+            while self.process is process:  # until its restart
                 await asyncio.sleep(0.01)
         return SimulationError(
             f"{self.name} ended unexpectedly ({_how(code)}).{self._last_words()}"
         )
 
     async def stop(self, patience_s: float) -> None:
-        """Ask it to end, then make it."""
+        """Terminate the process; kill it after ``patience_s``."""
         self._is_stopping = True
         for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 5.0)):
             if self.process.returncode is not None:
@@ -100,7 +100,7 @@ async def running(
 ) -> AsyncIterator[Child]:
     """Run ``command`` with its output in ``folder``/NAME.log while the context lasts.
 
-    It is started again whenever it ends with the exit code ``again_at``.
+    It is restarted whenever it ends with exit code ``again_at``.
     """
     child = Child(name, command, folder / f"{name}.log", again_at)
     child.log.unlink(missing_ok=True)
@@ -118,7 +118,7 @@ LINK_LIMIT_S = 60.0
 
 
 async def wait_for_path(path: Path) -> None:
-    """Wait for the serial port that a firmware makes; raises :class:`SimulationError`."""
+    """Wait for the serial port that a firmware makes, or raise :class:`SimulationError`."""
     deadline = asyncio.get_running_loop().time() + LINK_LIMIT_S
     while not path.exists():
         if asyncio.get_running_loop().time() > deadline:
@@ -131,7 +131,7 @@ async def wait_for_path(path: Path) -> None:
 def _end_with_parent() -> Callable[[], None]:
     """Return a function that makes a child end with its parent.
 
-    The library is loaded before the fork: after it, in a process with threads, little is safe.
+    It loads the library before the fork: after it, in a process with threads, little is safe.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     parent = os.getpid()
@@ -151,14 +151,14 @@ def _how(code: int) -> str:
 PREFIX = "cubist-demo-"
 LOCK_NAME = "in-use"
 LONGEST_PARENT = 60
-"""A Unix socket's path has at most 107 characters; ours needs 40 of them below the parent."""
+"""Maximum length of the parent's path: a Unix socket's has at most 107, 40 of them below it."""
 
 
 @contextlib.contextmanager
 def workspace(parent: Path | None = None) -> Iterator[Path]:
-    """A fresh folder, locked while in use and removed at the end.
+    """Yield a new folder, locked while in use and removed at the end.
 
-    Folders of demos that were killed are recognised by their free lock and removed first.
+    First remove folders of killed demos, which are recognizable by their free lock.
     """
     parent = parent or _short_parent()
     remove_abandoned(parent)
@@ -173,18 +173,18 @@ def workspace(parent: Path | None = None) -> Iterator[Path]:
 
 
 def _short_parent() -> Path:
-    """The system's folder for temporary files, or /tmp when sockets would not fit there."""
+    """Return the system's folder for temporary files, or /tmp if socket paths would be too long."""
     usual = Path(tempfile.gettempdir())
     return usual if len(str(usual)) <= LONGEST_PARENT else Path("/tmp")
 
 
 def remove_abandoned(parent: Path) -> list[Path]:
-    """Remove our folders that no living demo uses; returns them."""
+    """Remove demo folders that no running demo uses, and return them."""
     return [folder for folder in sorted(parent.glob(f"{PREFIX}*")) if _remove_if_free(folder)]
 
 
 def _remove_if_free(folder: Path) -> bool:
-    """Remove a folder that no demo holds. One without a lock file is just being made, and stays."""
+    """Remove an unlocked folder; return true if done. Keep one without a lock: it is being made."""
     try:
         if folder.stat().st_uid != os.getuid():
             return False

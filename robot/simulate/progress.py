@@ -1,4 +1,4 @@
-"""Progress of a demo: followed over the daemon's control socket, kept for displays."""
+"""Progress of a demo for displays, from the daemon's control socket."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ STAGES: tuple[tuple[RobotState, str], ...] = (
     (RobotState.TURNING, "turn"),
     (RobotState.CHECKING, "check"),
 )
-"""The daemon's working states in the order of a solve, in the words shown."""
+"""The daemon's working states in the order of a solve, with their displayed names."""
 
 
 PREPARING = "prepare"
-"""The stage before them: processes start, and tables are made where there are none."""
+"""The stage before them, in which processes start and missing tables are made."""
 
 
 @dataclass
 class Stage:
-    """One stage: when it began and what it took so far in seconds, None before it began.
+    """One stage: its start and its duration so far in seconds, None before it starts.
 
-    ``state`` is None for what comes before the daemon works on a job.
+    ``state`` is None for the stage before the daemon works on a job.
     """
 
     state: RobotState | None
@@ -52,7 +52,7 @@ class Stage:
 
     @property
     def is_real_time(self) -> bool:
-        """True if it is timed by this computer's clock, not by the robot's."""
+        """True if this computer's clock times it, not the robot's."""
         return self.state in {None, RobotState.SOLVING}
 
 
@@ -64,10 +64,9 @@ def _all_stages() -> list[Stage]:
 class DemoProgress:
     """The present state of a demo.
 
-    ``clock_s`` is the simulated robot's clock; stages are timed by it, but for preparing
-    and thinking, which take real time whatever the robot's speed. ``operations`` are those of the
-    plan, ``move_ends_us`` says when each of its moves is done. ``picture``: what the camera saw
-    last, uint8[H, W, 3] RGB.
+    ``clock_s`` is the simulated robot's clock. It times all stages except preparing and thinking,
+    which take real time at any speed of the robot. ``operations`` are those of the plan,
+    ``move_ends_us`` the ends of its moves. ``picture``: the camera's last one, uint8[H, W, 3] RGB.
     """
 
     title: str
@@ -105,7 +104,7 @@ class DemoProgress:
                 stage.began_s = self._clock(stage)
 
     def spent_s(self, stage: Stage) -> float:
-        """Return the seconds spent in a stage, this time and before."""
+        """Return the seconds spent in a stage, now and earlier."""
         now = 0.0 if stage.began_s is None else self._clock(stage) - stage.began_s
         return (stage.took_s or 0.0) + now
 
@@ -115,7 +114,7 @@ class DemoProgress:
 
     @property
     def plan_us(self) -> float | None:
-        """Return the microseconds of the plan performed; None unless the robot turns."""
+        """The microseconds of the plan done so far; None unless the robot turns."""
         if self.state is not RobotState.TURNING or self.fraction is None or self.planned_us is None:
             return None
         return self.fraction * self.planned_us
@@ -125,22 +124,22 @@ class DemoProgress:
 
 
 class Display(Protocol):
-    """Shows the progress to somebody; called often.
+    """A display of the progress, called often.
 
-    ``shows_pictures``: whether it wants those of the camera.
+    ``shows_pictures``: true if it needs the camera's pictures.
     """
 
     shows_pictures: bool
 
     def show(self, progress: DemoProgress) -> None:
-        """The progress has changed, or some time has passed."""
+        """Show the progress after a change, or after some time."""
 
     def close(self) -> None:
-        """The demo is over. Idempotent."""
+        """Close the display at the end of the demo. Idempotent."""
 
 
 class SilentDisplay:
-    """Shows nothing: for programs that want the last line only."""
+    """A display that shows nothing, for programs that need only the last line."""
 
     shows_pictures = False
 
@@ -161,7 +160,7 @@ class DaemonFollower(AsyncControlClient):
     most_bytes = 1024**3
 
     async def ready(self) -> RobotStatus:
-        """Wait until the daemon answers and is done starting; raises :class:`SimulationError`."""
+        """Wait until the daemon answers, or raise :class:`SimulationError` after a time limit."""
         deadline = asyncio.get_running_loop().time() + START_LIMIT_S
         while asyncio.get_running_loop().time() < deadline:
             with contextlib.suppress(DaemonError, RequestError):
@@ -170,7 +169,7 @@ class DaemonFollower(AsyncControlClient):
         raise SimulationError(f"cubistd does not answer at {self.path} after {START_LIMIT_S:g} s")
 
     async def status(self) -> RobotStatus:
-        """Return what the robot is doing."""
+        """Return the robot's status."""
         return await self.ask(STATUS, RobotStatus)
 
     async def run(self, number: str) -> RunRecord:
@@ -184,6 +183,6 @@ class DaemonFollower(AsyncControlClient):
 
     @contextlib.asynccontextmanager
     async def events(self) -> AsyncIterator[AsyncIterator[Event]]:
-        """Yield the events from now on, until the daemon ends or cuts us off."""
+        """Yield the events from now on, until the daemon ends or drops the connection."""
         async with self.follow(EVENTS, Event) as events:
             yield events

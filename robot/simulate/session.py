@@ -64,18 +64,18 @@ class DemoOutcome:
 
     @property
     def good(self) -> bool:
-        """Return whether the robot solved the cube, knows it, and did nothing it must not do."""
+        """True if the robot solved the cube, reports it, and violated nothing."""
         return self.solved and not self.violations and is_success(self.record.outcome)
 
     @property
     def troubles(self) -> list[str]:
-        """Return the troubles on the way that did not matter in the end."""
+        """The problems from which the robot recovered."""
         link = self.record.link
         again = [f"{link.resent} messages were sent again"] if link.resent else []
         return [*self.record.recoveries, *(self.record.warnings or again)]
 
     def as_dict(self) -> JsonObject:
-        """The last line of ``cubist demo``; times of the robot are in its own seconds."""
+        """Return the last line of ``cubist demo``; times of the robot are in its own seconds."""
         record = self.record
         return {
             "solved": self.solved,
@@ -98,22 +98,23 @@ class DemoOutcome:
 REFRESH_S = 0.1
 PRESS_S = 0.15
 PRESS_ANSWERS = 50
-"""Answers of the daemon after a press, none of which knows of it, that mean it was missed. On a
-starved computer they take as long as the press does."""
+"""Number of daemon answers without a job after which a press was missed. On a busy computer they
+take as long as the press does."""
 PRESSES = 6
 NOTICE_S = 60.0
 FAULT_DELAY_S = 3.0
-"""Simulated seconds from the beginning of a stage to the fault asked for in it."""
+"""Simulated seconds from the start of a stage to its injected fault."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """Options of a demo; ``photographs`` by face. The daemon gets ``profile_file``, or the profile.
-    ``firmware`` is one of :func:`robot.computer.board_family.simulations`; None: the profile's own
-    board.
-    ``misadjusted``: the simulated robot was not built as the profile says.
+    """Options of a demo; ``photographs`` by face.
+
+    The daemon gets ``profile_file``, or the profile. ``firmware`` is one of
+    :func:`robot.computer.board_family.simulations` (default: the profile's own board).
+    ``misadjusted``: deviations of the simulated robot from the profile.
     """
 
     profile: RobotProfile
@@ -127,7 +128,7 @@ class DemoOptions:
     faults: Sequence[InjectedFault] = ()
     misadjusted: Misadjustment | None = None
     cable: bool = False
-    """Whether there is one that can be pulled, also when no fault asked for needs it."""
+    """True for a cable that can be unplugged, even if no fault needs it."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class DemoStage:
 
 
 Beside = Callable[[Path], contextlib.AbstractAsyncContextManager[object]]
-"""What goes with a demo in its folder."""
+"""A function that returns an additional context of a demo, from the demo's folder."""
 
 
 def nothing_beside(folder: Path) -> contextlib.AbstractAsyncContextManager[None]:
@@ -151,7 +152,7 @@ def nothing_beside(folder: Path) -> contextlib.AbstractAsyncContextManager[None]
 
 
 class Demo:
-    """A simulated ``robot``, its firmware and its daemon, in a folder of their own."""
+    """A simulated ``robot``, its firmware and its daemon, in their own folder."""
 
     def __init__(self, options: DemoOptions, display: Display) -> None:
         options.profile.require_drivable()
@@ -169,9 +170,9 @@ class Demo:
         self._progress = DemoProgress(options.title)
 
     async def run(self, beside: Beside = nothing_beside) -> DemoOutcome:
-        """Press the button and wait for the end; :class:`SimulationError` if a process dies.
+        """Press the button and wait for the end; raise :class:`SimulationError` if a process dies.
 
-        The button is pressed once what is ``beside`` is there, which then stays until the end.
+        The context ``beside`` is entered before the button is pressed and lasts until the end.
         """
         with workspace() as folder:
             async with self._everything(folder) as stage, beside(folder):
@@ -192,7 +193,7 @@ class Demo:
 
     @contextlib.asynccontextmanager
     async def _everything(self, folder: Path) -> AsyncIterator[DemoStage]:
-        """Start robot, firmware, cable, daemon and its client; end them in reverse order."""
+        """Start robot, firmware, cable, daemon and its client; stop them in reverse order."""
         options = self._options
         studio = Studio(self.robot, options.seed, options.photographs)
         await asyncio.to_thread(studio.warm_up)
@@ -222,7 +223,7 @@ class Demo:
     async def _board(
         self, stack: contextlib.AsyncExitStack, name: str, pins: PinPort, folder: Path
     ) -> tuple[Child, BoardInScene]:
-        """Start the firmware of a board, at the end of a cable if one is wanted."""
+        """Start the firmware of a board, with a cable if needed."""
         link = _port(folder, name)
         inner = folder / f"board-{name}"
         cable = Cable(inner, link, self._options.seed) if self._cable_wanted else None
@@ -240,12 +241,12 @@ class Demo:
 
     @property
     def _cable_wanted(self) -> bool:
-        """Carrying bytes takes time that a simulation at full speed does not have to spare."""
+        """True if an option or a fault needs a cable, which slows down a fast simulation."""
         options = self._options
         return options.cable or any(fault.name in CABLE_FAULTS for fault in options.faults)
 
     def _pulse_makers(self, folder: Path) -> dict[str, PulseMaker]:
-        """Return the makers of servo pulses, for boards that only report their lengths."""
+        """Return the makers of servo pulses, for boards that only state their widths."""
         profile = self._options.profile
         makers = {
             name: simulation_of(self._firmware, profile, name).pulse_maker(self.robot, folder, name)
@@ -261,7 +262,7 @@ class Demo:
         return [*program, "--pty-link", str(link), "--pins", str(pins), *pace]
 
     def daemon_command(self, folder: Path, twin: Path) -> list[str]:
-        """Return the command of a daemon whose profile names the ports of all boards."""
+        """Return the daemon's command, with a profile that names the ports of all boards."""
         for name in ("run", "state"):
             (folder / name).mkdir()
         alone = not self._options.profile.boards
@@ -276,7 +277,7 @@ class Demo:
         ]
 
     def _written_profile(self, folder: Path) -> Path:
-        """Write the profile with the simulated ports of further boards."""
+        """Write the profile with the simulated ports of additional boards; return its path."""
         document = self._options.profile.model_dump(mode="json", exclude_unset=True)
         for name, board in document.get("boards", {}).items():
             board["port"] = str(_port(folder, name))
@@ -301,7 +302,7 @@ class Demo:
                 listener.cancel()
 
     async def _wait_for_tables(self, daemon: DaemonFollower) -> None:
-        """Wait until the daemon has its tables: a first demo makes them."""
+        """Wait until the daemon has its tables: the first demo makes them."""
         while (preparation := (await daemon.status()).preparation) is not None:
             self._progress.step = preparation.step
             self._progress.fraction = preparation.progress
@@ -310,7 +311,7 @@ class Demo:
         self._progress.fraction = self._progress.remaining_s = None
 
     async def _press_start(self, daemon: DaemonFollower) -> None:
-        """Press until something happens: a computer too busy may miss a press, as people know."""
+        """Press the button until a job starts, since a busy computer may miss a press."""
         pin = self._options.profile.panel.start_button_gpio
         if pin is None:
             raise SimulationError(
@@ -332,7 +333,7 @@ class Demo:
             if event.event == "look" and self._display.shows_pictures:
                 await self._fetch_picture(daemon)
             if event.event == "progress" or event.event in LIVE_EVENTS:
-                continue  # as often as it is drawn, it is asked for
+                continue  # the display polls these itself
             self._progress.step = event.text or self._progress.step
             if event.state is RobotState.TURNING and event.run is not None:
                 record = await daemon.run(event.run)
@@ -345,15 +346,15 @@ class Demo:
             self._show()
 
     async def _fetch_picture(self, daemon: DaemonFollower) -> None:
-        """Fetch the robot's picture for the display; without one the demo goes on."""
+        """Fetch the robot's picture for the display; ignore a failure."""
         with contextlib.suppress(DaemonError, ValueError):
             if (jpeg := await daemon.picture()) is not None:
                 self._progress.picture = from_jpeg(jpeg)
 
     async def _finished_run(self, daemon: DaemonFollower) -> RunRecord:
-        """Wait for the end of the job that the button started. Return its record.
+        """Wait for the end of the job that the button started, and return its record.
 
-        Raises :class:`SimulationError` if it did not get that far.
+        Raise :class:`SimulationError` if no job started.
         """
         while True:
             status = await daemon.status()
@@ -394,13 +395,13 @@ class Demo:
 
 
 async def unless_ended(work: Coroutine[object, object, T], children: Sequence[Child]) -> T:
-    """Return the result of ``work``; raise the fault of the first child that ends before."""
+    """Return the result of ``work``; raise the error of the first child that ends before it."""
     main = asyncio.create_task(work)
     watches = [asyncio.create_task(child.wait_for_end()) for child in children]
     try:
         await asyncio.wait({main, *watches}, return_when=asyncio.FIRST_COMPLETED)
         if main.done() and isinstance(main.exception(), OSError | DaemonError):
-            # Who talks to a process may notice its death before we are told of it.
+            # The client of a process may notice its end before its watch does.
             await asyncio.wait(watches, timeout=NOTICE_S, return_when=asyncio.FIRST_COMPLETED)
         for watch in watches:
             if watch.done() and not _has_succeeded(main):
@@ -417,7 +418,7 @@ def _has_succeeded(task: asyncio.Task[T]) -> bool:
 
 
 async def _has_begun(daemon: DaemonFollower) -> bool:
-    """Return whether the daemon says that a job starts, runs or has ended."""
+    """Return true if the daemon reports that a job starts, runs or has ended."""
     for _ in range(PRESS_ANSWERS):
         status = await daemon.status()
         if status.starting or status.job is not None or status.last_run is not None:
@@ -427,5 +428,5 @@ async def _has_begun(daemon: DaemonFollower) -> bool:
 
 
 def _port(folder: Path, board: str) -> Path:
-    """Return the path at which the daemon finds the serial port of a board."""
+    """Return the path of a board's serial port for the daemon."""
     return folder / ("link" if board == FIRST_BOARD else f"link-{board}")

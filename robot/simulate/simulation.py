@@ -1,10 +1,10 @@
-"""Simulated robots that stay: for ``cubist simulate``, and for practising calibration.
+"""Persistent simulated robots: for ``cubist simulate``, and for practising calibration.
 
-A socket of its own stands for the hands of a person at a real robot and takes a JSON object per
-line: ``{"do": "scramble", "seed": 7}`` or ``"moves"``, ``remove``, ``insert``, ``mend``,
+A separate socket replaces the hands of a person at a real robot. Each connection takes a line with
+a JSON object: ``{"do": "scramble", "seed": 7}`` or ``"moves"``, ``remove``, ``insert``, ``mend``,
 ``{"do": "fault", "fault": "jam:lid"}``. The answer is ``{}`` or ``{"error": why}``, with
-``"exists": false`` where something was named that does not exist. ``{"do": "list"}`` answers with
-the faults that this robot can have.
+``"exists": false`` for an invalid request, such as one that names something that does not exist.
+``{"do": "list"}`` returns the faults that this robot can have.
 """
 
 from __future__ import annotations
@@ -45,16 +45,14 @@ ANSWER_LIMIT_S = 30.0
 
 
 Ready = Callable[[Simulation, str | None], None]
-"""Called when everything is ready, with the address of the page."""
+"""Callback when everything is ready, with the simulation and the page's address."""
 
 
 async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: float = 0.0) -> None:
-    """Keep a simulated robot until cancelled, or until its daemon is shut down.
+    """Run a simulated robot until cancelled, or until its daemon is shut down.
 
-    ``web``: serve its page, too. ``drift``: degrees by which it drifts with each job.
-
-    Raises ``SimulationError`` when a part of it ends, ``CubistError`` when
-    this user has one already.
+    ``web``: also serve its page. ``drift``: degrees by which it drifts with each job. Raise
+    ``SimulationError`` if a part of it ends, ``CubistError`` if this user already runs one.
     """
     with workspace() as folder:
         simulation = Simulation(os.getpid(), options.profile.name, folder, options.speed)
@@ -75,9 +73,9 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
 
 
 async def _inject(stage: DemoStage, drift: float) -> None:
-    """Inject the planned faults in their stages, and let the robot drift with each job."""
+    """Inject the planned faults in their stages, and make the robot drift with each job."""
     while True:
-        with contextlib.suppress(DaemonError):  # it is being started again
+        with contextlib.suppress(DaemonError):  # it is restarting
             async with stage.daemon.events() as events:
                 async for event in events:
                     stage.injection.enter(event.state)
@@ -99,12 +97,12 @@ def _was_shut_down(daemon: Child) -> bool:
 
 
 def cube_after(size: int, moves: str) -> CubeBody:
-    """Return the cube of ``size`` layers after moves from solved; raises ``BadNotation``."""
+    """Return the cube of ``size`` layers after moves from solved, or raise ``BadNotation``."""
     return CubeBody(from_scramble(moves, size).facelets())
 
 
 class SimulationController:
-    """Changes cube and robot on request, as a person beside it could."""
+    """A server that changes cube and robot on request, as a person at the robot could."""
 
     def __init__(self, options: DemoOptions, stage: DemoStage) -> None:
         self._profile = options.profile
@@ -128,8 +126,8 @@ class SimulationController:
             yield
 
     async def perform(self, request: JsonObject) -> JsonObject:
-        """Carry out one request and return the answer; raises
-        :class:`solver.errors.CubistError` if it cannot."""
+        """Carry out one request and return the answer, or raise
+        :class:`solver.errors.CubistError`."""
         action = self._actions.get(str(request.get("do")))
         if action is None:
             raise InvalidRequest(f"choose from {', '.join(self._actions)}")
@@ -187,11 +185,11 @@ class SimulationController:
         self._stage.scene.mend()
 
     async def _list(self, _: JsonObject) -> JsonObject:
-        """Return the faults that this robot can have, each with whom it can happen to."""
+        """Return the faults that this robot can have, each with its possible subjects."""
         return {"faults": subjects_of_faults(self._profile), "speed": self._speed}
 
     async def _require_rest(self) -> None:
-        """Raise ``SimulationError`` while the robot works, or calibrates itself with its cube."""
+        """Raise ``SimulationError`` while the robot works, or is being calibrated with its cube."""
         status = await self._stage.daemon.status()
         if status.calibrator is not None:
             who = status.calibrator.who.text
@@ -205,7 +203,7 @@ class SimulationController:
 def ask(simulation: Simulation, request: JsonObject) -> None:
     """Send a request to a simulated robot, from another process.
 
-    Raises :class:`SimulationError` with the reason if it was not carried out, and
+    Raise :class:`SimulationError` with the reason if it was not carried out, and
     :class:`InvalidRequest` if it names something that does not exist.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -223,7 +221,7 @@ def ask(simulation: Simulation, request: JsonObject) -> None:
 
 
 SPEED = 20.0
-"""Simulated seconds per second: high, so that nobody waits."""
+"""Simulated seconds per second: high, so that users need not wait."""
 
 START_LIMIT_S = 60.0
 VARIABLE = "CUBIST_RUNTIME_DIR"
@@ -238,8 +236,8 @@ def robot_to_practise_on(
 ) -> Iterator[SimulatedRobot]:
     """Yield a simulated robot of ``profile`` that commands of this process find.
 
-    ``misadjusted``: it was not built as the profile says. ``speed``: simulated seconds per second,
-    limited to what can be simulated. Raises :class:`SimulationError` if a part does not start.
+    ``misadjusted``: its deviations from the profile. ``speed``: simulated seconds per second,
+    limited to :func:`fastest`. Raise :class:`SimulationError` if a part does not start.
     """
     options = DemoOptions(
         profile=profile,
@@ -257,7 +255,7 @@ def robot_to_practise_on(
 
 @contextlib.contextmanager
 def _run_in_thread(demo: Demo) -> Iterator[str]:
-    """Run a demo's robot in a thread of its own and yield its daemon's runtime directory."""
+    """Run a demo's robot in a separate thread and yield its daemon's runtime directory."""
     ready, over = Future[str](), threading.Event()
 
     async def keep() -> None:
@@ -306,7 +304,7 @@ POLL_S = 0.02
 async def page_served(folder: Path, *, wanted: bool) -> AsyncIterator[str | None]:
     """Serve the page of the daemon in ``folder``/run and yield its address.
 
-    Raises ``SimulationError`` if it does not start.
+    Raise ``SimulationError`` if it does not start.
     """
     if not wanted:
         yield None

@@ -1,1 +1,1 @@
-"""The simulated robot: a second opinion that watches the pins of the firmware."""
+"""The simulated robot: an independent check that watches the pins of the firmware."""

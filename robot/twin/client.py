@@ -1,4 +1,4 @@
-"""The daemon's end of the simulated robot: a camera and the panel's pins over its socket."""
+"""The daemon's client of the simulated robot: a camera and the panel's pins over its socket."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ TIMEOUT_S = 30.0
 class TwinCamera:
     """A camera of the simulated robot (:class:`vision.frame.Camera`); ``camera`` as in the profile.
 
-    ``calibrated`` tells, after each capture, whether the profile's places hold for that frame: they
-    do not for photographs.
+    After each capture, ``calibrated`` is true if the profile's places hold for that frame. They do
+    not for photographs.
     """
 
     def __init__(
@@ -41,10 +41,10 @@ class TwinCamera:
         self._file = self._socket.makefile("rb")
 
     def settle(self) -> None:
-        """Nothing to adapt: the simulated camera's exposure is fixed."""
+        """Do nothing: the simulated camera's exposure is fixed."""
 
     def capture(self) -> Frame:
-        """The picture at the simulated robot's present time."""
+        """Return the picture at the simulated robot's present time."""
         with self._lock:
             if self._socket is None:
                 raise self._fault("it has been closed")
@@ -73,7 +73,7 @@ class TwinCamera:
         return CameraError(self.name, CameraTrouble.VANISHED, what)
 
     def _header(self) -> JsonObject:
-        """The next message that is a picture's header; pins' changes are not for us."""
+        """Return the next header of a picture, and skip changes of pins."""
         while line := self._file.readline():
             message = parse_object(line, "the simulated robot")
             if "width" in message:
@@ -160,7 +160,7 @@ class TwinGpio:
 
 
 def _connect(path: str) -> socket.socket:
-    """Raises :class:`OSError` where no simulated robot listens."""
+    """Return a connection, or raise :class:`OSError` if no simulated robot listens."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(TIMEOUT_S)
     try:

@@ -1,9 +1,9 @@
 """The cube as a physical body, also with layers between quarter turns.
 
-Stickers have a place and a direction, and rotation matrices move them. The body is built from
-vectors alone so that its verdict is independent of the move tables the program solves with. Lengths
-are in half cubies: a cube of size N spans -N..N on each axis. A :class:`Pose` says where its
-stickers are right now, mid-motion included: what a camera draws.
+Stickers have a place and a direction, and rotation matrices move them. The body uses only vectors,
+so that its verdict is independent of the solver's move tables. Lengths are in half cubies: a cube
+of size N spans -N..N on each axis. A :class:`Pose` describes the present places of its stickers,
+also in mid-motion, for drawing by a camera.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NORMALS: dict[str, tuple[int, int, int]] = {
 """Outward direction of each site in the robot frame (x right, y up, z towards the viewer)."""
 
 SITE_OF_AXIS = {"x": "R", "y": "U", "z": "F"}
-"""The site at which each robot axis comes out."""
+"""The site to which each robot axis points."""
 
 _RIGHT_AND_DOWN: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
     "U": ((1, 0, 0), (0, 0, 1)),
@@ -42,26 +42,26 @@ _RIGHT_AND_DOWN: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = 
 }
 
 AT_REST_QUARTERS = 2 / 90
-"""A layer this little off square stands square, as servos set and creep to it: one that gets
-further off from there has started."""
+"""Deviation up to which a layer is at rest, since servos settle and creep. Beyond it, a layer has
+started to turn."""
 
 OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
 
 HAND_TURNS = 200
-"""Turns of a scramble for each way to cut the cube into two parts."""
+"""Number of scramble turns for each number of layers that may be turned together."""
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
 def face_axes(site: str) -> tuple[IntArray, IntArray, IntArray]:
-    """``(normal, right, down)`` of a site as Kociemba draws it; int64[3] each."""
+    """Return ``(normal, right, down)`` of a site as Kociemba draws it; int64[3] each."""
     right, down = _RIGHT_AND_DOWN[site]
     return np.array(NORMALS[site]), np.array(right), np.array(down)
 
 
 def rotation(axis: tuple[int, int, int], quarter_turns: int) -> IntArray:
-    """int64[3, 3] turning by clockwise quarters as seen from the tip of ``axis``."""
+    """Return int64[3, 3] turning by clockwise quarters as seen from the tip of ``axis``."""
     return np.rint(turned(axis, quarter_turns)).astype(np.int64)
 
 
@@ -78,9 +78,9 @@ class CubeBody:
 
     @property
     def core(self) -> IntArray:
-        """int64[3, 3]: how the hub is turned since the start.
+        """The rotation of the hub since the start, int64[3, 3].
 
-        The hub is what the centres show; where there are none, the piece that began at D, L, B.
+        The centres show the hub. Without centres it is the piece that started at D, L, B.
         """
         signs = {"U": 1, "R": 1, "F": 1, "D": -1, "L": -1, "B": -1}
         axes = {"R": 0, "L": 0, "U": 1, "D": 1, "F": 2, "B": 2}
@@ -115,12 +115,12 @@ class CubeBody:
         self._move(self.layer(site, layers), rotation(NORMALS[site], quarter_turns))
 
     def layer(self, site: str, layers: int = 1) -> NDArray[np.bool_]:
-        """bool[6 N^2]: the stickers on the outer ``layers`` at ``site``."""
+        """Return bool[6 N^2]: the stickers on the outer ``layers`` at ``site``."""
         height = self.places @ np.array(NORMALS[site])
         return np.asarray(height >= self.size + 1 - 2 * layers)
 
     def face_at(self, site: str) -> str:
-        """Return the cube's face, by its hub, at ``site``; the start names the faces."""
+        """Return the cube's face at ``site``, by its hub; faces are named as at the start."""
         return _site_of(self.core.T @ np.array(NORMALS[site]))
 
     def held_upright(self) -> CubeBody:
@@ -154,7 +154,7 @@ class CubeBody:
 
 
 def _hub_stickers(size: int) -> dict[str, int]:
-    """Three stickers that stay together in every turn: their numbers by their first face."""
+    """Return three stickers that stay together in every turn: their numbers by initial face."""
     if size % 2:
         return {face: SITES.index(face) * size**2 + size**2 // 2 for face in "URF"}
     places, normals = _drawn_stickers(size)
@@ -166,7 +166,7 @@ def _hub_stickers(size: int) -> dict[str, int]:
 
 
 def _drawn_stickers(size: int) -> tuple[IntArray, IntArray]:
-    """Places and normals, int64[6 N^2, 3] each, in the order of a facelet string."""
+    """Return places and normals, int64[6 N^2, 3] each, in the order of a facelet string."""
     places, normals = [], []
     for site in SITES:
         normal, right, down = face_axes(site)
@@ -179,13 +179,13 @@ def _drawn_stickers(size: int) -> tuple[IntArray, IntArray]:
 
 
 def _keys(places: IntArray, normals: IntArray) -> list[tuple[int, ...]]:
-    """Every sticker's place and normal in a form that dictionaries take."""
+    """Return every sticker's place and normal as a dictionary key."""
     return [tuple(row) for row in np.hstack([places, normals]).tolist()]
 
 
 def scrambled(size: int, seed: int) -> CubeBody:
-    """A cube turned at random by hand: 200 random turns from solved, of its outer layers alone;
-    of larger cubes 200 for each number of layers that may be turned together."""
+    """Return a scrambled cube: 200 random turns from solved, of its outer layers only. For larger
+    cubes these are 200 for each number of layers that may be turned together."""
     body = CubeBody("".join(letter * size * size for letter in SITES))
     generator = np.random.default_rng(seed)
     deepest = size // 2
@@ -197,11 +197,12 @@ def scrambled(size: int, seed: int) -> CubeBody:
 
 
 ALIKE_AFTER = {2: "B' L D R' B U R' U D' L2 F2 D'", 3: "U' R2 L' U2 F' L2 U D B"}
-"""Moves after which two neighbouring faces look alike, but for centres."""
+"""Moves after which two neighbouring faces look alike, except for centres."""
 
 
 def make_alike_faces(size: int) -> CubeBody:
-    """A cube of two or three layers of which two neighbouring faces look alike, however turned."""
+    """Return a cube of two or three layers with two neighbouring faces that look alike, however
+    turned."""
     body = CubeBody("".join(letter * size * size for letter in SITES))
     for move in ALIKE_AFTER[size].split():
         body.turn(move[0], {"": 1, "2": 2, "'": -1}[move[1:]])
@@ -209,7 +210,7 @@ def make_alike_faces(size: int) -> CubeBody:
 
 
 def turned(axis: tuple[int, int, int], quarters: float) -> FloatArray:
-    """float64[3, 3]: clockwise by any number of quarters as seen from the tip of ``axis``."""
+    """Return float64[3, 3] turning by any clockwise quarters as seen from the tip of ``axis``."""
     angle = -quarters * math.pi / 2
     x, y, z = axis
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]], dtype=float)
@@ -221,10 +222,10 @@ def turned(axis: tuple[int, int, int], quarters: float) -> FloatArray:
 class Pose:
     """The cube's deviation from resting squarely in the robot.
 
-    ``whole`` turns the entire cube; ``layers`` are quarters by which the layer of a site has been
-    turned beyond where the body's stickers are booked (-0.5..0.5), each ``depth`` layers deep.
-    ``covers`` are flat pieces of the robot in front of the cube, float64[4, 3] each (the cube's
-    faces are at +-1). ``rise``: how far it has been raised, in the same unit.
+    ``whole`` turns the entire cube. ``layers`` are quarters (-0.5..0.5) by which the layer of a
+    site has been turned beyond the recorded places of the body's stickers, each ``depth`` layers
+    deep. ``covers`` are flat pieces of the robot in front of the cube, float64[4, 3] each (the
+    cube's faces are at +-1). ``rise``: the height to which the cube is raised, in the same unit.
     """
 
     whole: FloatArray = field(default_factory=lambda: np.eye(3))
@@ -235,11 +236,11 @@ class Pose:
 
     @property
     def layers_open(self) -> bool:
-        """Return true if some layer is so far from square that the cube shows it."""
+        """True if some layer is visibly off square."""
         return any(abs(quarters) > 0.15 for _, quarters in self.layers)
 
     def sticker_rotations(self, body: CubeBody) -> FloatArray:
-        """float64[6 N^2, 3, 3]: rotation of each sticker of ``body`` from its booked place."""
+        """Return float64[6 N^2, 3, 3]: rotation of each sticker from its recorded place."""
         rotations = np.tile(self.whole, (len(body.letters), 1, 1))
         for site, quarters in self.layers:
             rotations[body.layer(site, self.depth)] = self.whole @ turned(NORMALS[site], quarters)
@@ -247,14 +248,14 @@ class Pose:
 
 
 class Slipping:
-    """Each slip asked for costs the next part that turns the first quarter of its way."""
+    """Injected slips: each makes the next turning part lose the first quarter of its turn."""
 
     def __init__(self) -> None:
         self.wanted = 0
         self._left: dict[str, float] = {}
 
     def carry(self, part: str, quarters: float) -> float:
-        """Return the quarters of a turn by ``part`` that reach the cube."""
+        """Return the quarters of a turn by ``part`` that reach the cube despite a slip."""
         if self.wanted > 0 and quarters and part not in self._left:
             self.wanted -= 1
             self._left[part] = 1.0
@@ -269,17 +270,17 @@ class Slipping:
 
 
 def rest_of_quarter(quarters: float) -> float:
-    """Return the rest of an angle after whole quarters, -0.5..0.5."""
+    """Return the deviation of an angle from the nearest quarter, -0.5..0.5."""
     return quarters - round(quarters)
 
 
 class TwistingCube:
     """The body with the angle of every layer; two layers that cross cannot both be off square.
 
-    ``corner_cutting`` is how far, in quarters, a layer may be off square when one that crosses it
-    starts to turn, and how far both may be off at once: the rounded pieces push each other home.
-    Where one is farther off, the other must be square within ``play`` (by default as much). The
-    whole cube may be turned about one axis at a time.
+    ``corner_cutting`` is the deviation in quarters that a layer may have when a crossing one starts
+    to turn, and that both may have at once: the rounded pieces push each other square. If one is
+    farther off, the other must be square within ``play`` (default: the same). The whole cube may be
+    turned about one axis at a time.
     """
 
     def __init__(
@@ -320,12 +321,12 @@ class TwistingCube:
         return self._twists[site]
 
     def quarters_off_square(self, site: str) -> float:
-        """Quarters by which the layer at ``site`` is off square with the rest of the cube."""
+        """Return the quarters by which the layer at ``site`` is off square with the cube."""
         return abs(rest_of_quarter(self._twists[site]))
 
     @property
     def tilt(self) -> tuple[str, float]:
-        """The axis about which the whole cube is off square, and by how much."""
+        """The axis about which the whole cube is off square, and the quarters."""
         return self._axis, rest_of_quarter(self._tilt)
 
     def settle(self, site: str) -> None:
@@ -342,18 +343,18 @@ class TwistingCube:
         self._tilt = 0.0
 
     def lean(self, site: str, quarters: float) -> None:
-        """Set the whole cube off square, as the part at ``site`` is that alone holds it."""
+        """Set the whole cube off square, like the part at ``site`` that alone holds it."""
         self._axis, self._tilt = site, quarters
         self._twists[site] = 0.0
 
     def pose(self) -> Pose:
-        """Return the places of cube and layers, for the camera."""
+        """Return the positions of cube and layers, for the camera."""
         whole: FloatArray = turned(NORMALS[self._axis], rest_of_quarter(self._tilt))
         off = ((site, rest_of_quarter(twist)) for site, twist in self._twists.items())
         return Pose(whole, tuple((site, twist) for site, twist in off if twist))
 
     def _rotate(self, site: str, quarters: int) -> None:
-        """Move the booked stickers, and the layers that are off square with them."""
+        """Move the recorded stickers, and with them the layers that are off square."""
         if not quarters:
             return
         self.body.rotate(NORMALS[site], quarters)
@@ -372,8 +373,8 @@ class TwistingCube:
                 self._report("layers-collide", text, "".join(sorted(site + other)))
 
     def _jams(self, starts: bool, off: float, other: float) -> bool:
-        """Return true if a layer gets stuck that starts, or is this many quarters off square, where
-        one that crosses it is ``other`` quarters off."""
+        """Return true if a layer that ``starts``, or is ``off`` quarters off square, jams with a
+        crossing one that is ``other`` quarters off."""
         if starts:
             return other > self._corner_cutting
         return min(off, other) > self._play and max(off, other) > self._corner_cutting

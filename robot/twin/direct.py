@@ -10,12 +10,12 @@ from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts, SettingsReading
 
 PLAY_DEGREES = 10.0
-"""How far off square a layer may be for one that crosses it to turn all the way: any cube has so
-much play."""
+"""Maximum deviation from square at which a crossing layer can still turn all the way: any cube has
+that much play."""
 
 
 class DirectDrive:
-    """Motors by name and the site each is fixed to; positions are quarters clockwise."""
+    """Motors by name, each fixed to a site; positions are quarters clockwise."""
 
     def __init__(self, cube: TwistingCube, motors: Mapping[str, str]) -> None:
         self.slips = Slipping()
@@ -29,7 +29,7 @@ class DirectDrive:
         return self._cube.body
 
     def update(self, positions: Mapping[str, float]) -> None:
-        """The motors are now at ``positions``."""
+        """Turn the layers to the motors' new ``positions``."""
         for motor, site in self._motors.items():
             moved = positions[motor] - self._at.setdefault(motor, positions[motor])
             if moved:
@@ -37,7 +37,7 @@ class DirectDrive:
                 self._cube.turn_layer(site, self.slips.carry(site, moved))
 
     def place(self, actuator: str, position: float) -> str | None:
-        """A motor has no named places."""
+        """Return None: a motor has no named places."""
         del actuator, position
         return None
 
@@ -49,7 +49,7 @@ class DirectDrive:
         self._cube.set_square()
 
     def pose(self) -> Pose:
-        """Return the places of the layers."""
+        """Return the positions of the layers."""
         return self._cube.pose()
 
 
@@ -60,7 +60,7 @@ class DirectReading(SettingsReading):
 
 
 def direct_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> MechanismParts:
-    """The motors of a profile, each on its face: their steps have no truth but their own."""
+    """Return the motors of a profile, each on its face. Misadjustment does not matter here."""
     del misadjusted
     settings = DirectReading.model_validate(profile.mechanism)
     cutting = profile.simulation.corner_cutting_degrees / 90

@@ -1,6 +1,6 @@
 """A turntable below the cube and arms above it, as pieces of plastic.
 
-Nothing here knows of plans or operations: only where the table and the arms are.
+This module uses no plans or operations, only the positions of table and arms.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from robot.twin.registry import (
 from robot.twin.violations import Reporter
 
 ZONE_PART = 0.35
-"""An arm does what a position does within this part of the way to the next position."""
+"""Zone in which a position of an arm has its effect, as a fraction of the way to the next one."""
 Roll = tuple[tuple[int, int, int], int]
 """Axis and clockwise quarters of a roll of the whole cube."""
 
 
 @dataclass(frozen=True)
 class ArmPlace:
-    """A position of an arm: where it is, what it does, and the roll it makes when entered.
+    """A position of an arm: its place, its effect, and the roll it makes when entered.
 
-    ``zone``: from where to where it does that, if not within a part of the way to its neighbour.
-    ``grip``: the force with which it holds; without one nothing ever slips.
+    ``zone``: range of its effect, if not a fraction of the way to its neighbour. ``grip``: the
+    force with which it holds; without one nothing ever slips.
     """
 
     name: str
@@ -50,7 +50,7 @@ class ArmPlace:
 class SimulatedArm:
     """A lid or lifter with its named places.
 
-    ``slack_part``: the first part of a lift in which it does not touch the cube yet.
+    ``slack_part``: the first fraction of a lift, in which it does not touch the cube yet.
     """
 
     def __init__(self, name: str, places: Sequence[ArmPlace], slack_part: float = 0.2) -> None:
@@ -63,12 +63,12 @@ class SimulatedArm:
             )
             for one in places
         }
-        # Both are asked at every step of every motor, while most arms rest.
+        # Cached: both are needed at every step of every motor, while most arms rest.
         self._latest: tuple[float, ArmPlace | None] = math.nan, None
         self._latest_lift: tuple[float, tuple[Roll, float] | None] = math.nan, None
 
     def place(self, position: float) -> ArmPlace | None:
-        """The place in whose zone the arm is, if it is in any."""
+        """Return the place with the arm in its zone, if any."""
         if self._latest[0] != position:
             self._latest = position, self._find_place(position)
         return self._latest[1]
@@ -82,27 +82,30 @@ class SimulatedArm:
         return nearest if near and nearest.zone is None else None
 
     def role(self, position: float) -> str:
-        """``open``, ``hold`` or ``block`` in a zone; ``moving`` between zones."""
+        """Return ``open``, ``hold`` or ``block`` in a zone, ``moving`` between zones."""
         place = self.place(position)
         return "moving" if place is None else place.role
 
     def strength(self, position: float) -> float:
-        """Return the force with which it holds the cube, 0 where it does not."""
+        """Return the force with which it holds the cube, 0 if it does not."""
         place = self.place(position)
         if place is None or place.role != "hold":
             return 0.0
         return math.inf if place.grip is None else place.grip.strength(position)
 
     def appears(self, position: float) -> ArmPlace | None:
-        """The place that a camera takes the arm to be at: one that has let go of the cube on its
-        way back from a roll hides it no more, though the cube must not be turned below it yet."""
+        """Return the place of the arm according to the camera.
+
+        On its way back from a roll, an arm that has let go of the cube no longer hides it, though
+        the table must not turn the cube yet.
+        """
         place = self.place(position)
         if place is not None or self.lifts(position) is not None:
             return place
         return next((free for free in self._places if self._clears(free, position)), None)
 
     def _clears(self, free: ArmPlace, position: float) -> bool:
-        """Return true if ``position`` lies between ``free`` and a roll that comes next to it."""
+        """Return true if ``position`` lies between ``free`` and a neighbouring roll."""
         return free.role == "open" and any(
             min(free.at, roll.at) < position < max(free.at, roll.at)
             and not any(
@@ -126,7 +129,7 @@ class SimulatedArm:
         return past if seen is not None and seen.name in places else math.inf
 
     def lifts(self, position: float) -> tuple[Roll, float] | None:
-        """The roll the arm is about to make or has made, and the part of the way 0..1."""
+        """Return the roll that the arm is making or has made, and its fraction done, 0..1."""
         if self._latest_lift[0] != position:
             self._latest_lift = position, self._find_lift(position)
         return self._latest_lift[1]
@@ -143,9 +146,9 @@ class SimulatedArm:
 
 @dataclass(frozen=True)
 class BuiltArm:
-    """The places of an arm as it was really built, and what is in its way.
+    """The places of an arm as actually built, and its stops.
 
-    ``good``: between which two places of its motor a position is as good as any.
+    ``good``: range of the motor in which a position is good.
     """
 
     places: tuple[ArmPlace, ...]
@@ -158,9 +161,9 @@ def build_arm(
 ) -> BuiltArm:
     """Return an arm that was not built as drawn.
 
-    Its place that holds is the first at which a quarter turn next to never slips. It touches the
-    cube before, and presses too hard some way beyond. An arm whose outermost place holds presses
-    against the cube, any other against its own stop.
+    Its holding place is the first at which a quarter turn almost never slips. It touches the cube
+    before that, and presses too hard some way beyond. If its outermost place holds, the arm presses
+    against the cube, otherwise against its own stop.
     """
     truth = misadjusted.arm(name)
     found, stops, good = [], [], {}
@@ -190,29 +193,29 @@ def build_arm(
 
 
 FALLS_PART = 0.2
-"""From higher than this part of a lift (after the slack) a cube that has not tipped over falls."""
+"""Fraction of a lift (after the slack) above which a cube that has not tipped over falls."""
 TIPPING_PART = 0.75
-"""A cube lifted this far (after the slack) falls over; otherwise it falls back."""
+"""Fraction of a lift (after the slack) at which a cube tips over; otherwise it falls back."""
 
 
 @dataclass
 class Lift:
-    """A cube being rolled; ``highest`` is the part of the way made so far."""
+    """A cube being rolled; ``highest`` is the largest fraction of the lift so far."""
 
     roll: Roll
     highest: float
     part: float
     rolled: bool = False
     excused: bool = False
-    """The firmware was reset in the middle of it: that the cube falls back is nobody's fault."""
+    """True after a firmware reset in mid-lift: a cube that falls back is then no violation."""
 
 
 @dataclass
 class Held:
     """A cube that is held, in quarters.
 
-    ``centre``: the angle about which it has its play, which moves if it slips; ``askew``: how far
-    off it was when it was touched or last turned; ``slipped``: how far it has followed the table.
+    ``centre``: the middle of its play, which moves if it slips; ``askew``: its deviation when the
+    arm touched it or the table last turned; ``slipped``: the turn by which it followed the table.
     """
 
     centre: float
@@ -222,13 +225,13 @@ class Held:
 
 
 class Flipper:
-    """Table, arms and cube; ``table`` and ``arms`` are known by their motors' names.
+    """Table, arms and cube; ``table`` and ``arms`` are identified by their motors' names.
 
-    ``play``: by how many quarters a held cube can turn within its arm. Such an arm turns a cube
-    that stands askew until it fits, the turning bottom layer drags the others along until they meet
-    the arm, and a layer left a little askew stays so until the cube is rolled. None: a cube that
-    fits exactly, and whose layers spring square by themselves. ``resistance``: the cube's against
-    an arm that holds it with a force; the less it is held, the more it follows the table.
+    ``play``: quarters by which a held cube can turn within its arm, to either side. Such an arm
+    turns an askew cube until it fits. The turning bottom layer drags the others along until they
+    meet the arm. A layer left a little askew stays so until the cube is rolled. None: the cube fits
+    exactly, and its layers spring square by themselves. ``resistance``: the cube's resistance to an
+    arm that holds it; the smaller the arm's force, the more the cube follows the table.
     """
 
     def __init__(
@@ -256,7 +259,7 @@ class Flipper:
         self._lift: Lift | None = None
 
     def update(self, positions: Mapping[str, float]) -> None:
-        """The motors are now at ``positions``: the table in quarters, arms in their own units."""
+        """Apply the motors' ``positions``: the table in quarters, arms in their own units."""
         angle = positions[self._table]
         moved = 0.0 if self._angle is None else angle - self._angle
         self._angle = angle
@@ -268,7 +271,7 @@ class Flipper:
             self._turn(moved)
 
     def place(self, actuator: str, position: float) -> str | None:
-        """Name of the place an arm is at, None on its way or for the table."""
+        """Return the name of the place an arm is at; None between places or for the table."""
         for arm in self._arms:
             if arm.name == actuator and (place := arm.appears(position)) is not None:
                 return place.name
@@ -285,7 +288,7 @@ class Flipper:
         self._yaw = float(round(self._yaw))
 
     def pose(self) -> Pose:
-        """Return the deviation of cube and bottom layer from the body's booked stickers."""
+        """Return the deviation of cube and bottom layer from the body's recorded stickers."""
         whole = turned(NORMALS["D"], rest_of_quarter(self._yaw))
         if self._lift is not None:
             axis, quarters = self._lift.roll
@@ -313,7 +316,7 @@ class Flipper:
         self._mode, self._drift = mode, 0.0
 
     def _press(self, strength: float) -> None:
-        """The walls of an arm turn the upper layers square, the more the harder it presses."""
+        """Turn the upper layers square by the walls of an arm: the harder it presses, the more."""
         held = self._held
         if strength <= held.strength:
             held.strength = strength
@@ -327,7 +330,7 @@ class Flipper:
         self._move_upper(max(-left, min(left, off)) - off)
 
     def _release(self) -> None:
-        """The cube is let go: it now stands as its bottom layer does."""
+        """Let the cube go; it now has the angle of its bottom layer."""
         rest = rest_of_quarter(self._twist)
         if abs(rest) > self._tolerance:
             text = "the cube was let go with its bottom layer between two quarter turns"
@@ -339,7 +342,7 @@ class Flipper:
         self._set_yaw(self._yaw + rest)
 
     def _drag(self, quarters: float) -> None:
-        """The bottom layer turns, and the others with it as far as the arm lets them."""
+        """Turn the bottom layer, and the others with it as far as the arm permits."""
         held, dragged = self._held, 0.0
         if self._play is not None:
             off = self._yaw - held.centre
@@ -355,14 +358,14 @@ class Flipper:
         self._turn_bottom(quarters)
 
     def _given_way(self, quarters: float) -> float:
-        """Return the part of a turn by which the held layers follow it."""
+        """Return the fraction of a turn by which the held layers follow it."""
         if self._resistance is None or math.isinf(self._held.strength):
             return 0.0
         off = rest_of_quarter(self._twist)
         return self._resistance.given_way(self._held.strength, off, quarters)
 
     def _move_upper(self, quarters: float) -> None:
-        """The upper layers turn while the bottom one stays."""
+        """Turn the upper layers against the bottom one."""
         if quarters:
             self._set_yaw(self._yaw + quarters)
             self._turn_bottom(-quarters)
@@ -383,9 +386,7 @@ class Flipper:
         if self._lift is None:
             self._lift = Lift(roll, part, part)
             self._check_start(name, positions)
-            self._set_yaw(
-                self._yaw + rest_of_quarter(self._twist)
-            )  # its neighbours square the layer
+            self._set_yaw(self._yaw + rest_of_quarter(self._twist))  # the other layers square it
             self._twist = 0.0
         self._lift.part = part
         self._lift.highest = max(self._lift.highest, part)
@@ -393,7 +394,7 @@ class Flipper:
             self._tip(self._lift)
 
     def _tip(self, lift: Lift) -> None:
-        """The cube falls over; or it slips off the arm, where that fault has been asked for."""
+        """Tip the cube over, unless an injected fault makes it slip off the arm."""
         lift.rolled = True
         if self.slips.wanted > 0:
             self.slips.wanted -= 1
@@ -401,7 +402,7 @@ class Flipper:
             self.body.rotate(*lift.roll)
 
     def _check_start(self, lifter: str, positions: Mapping[str, float]) -> None:
-        """The cube is about to be lifted: nobody may hold it and it must stand square."""
+        """Report a lift that starts while another arm holds the cube or the cube is not square."""
         others = {arm.role(positions[arm.name]) for arm in self._arms if arm.name != lifter}
         if others - {"open"}:
             self._report("flip-held", "the cube was flipped while another arm was down", "")
@@ -410,13 +411,13 @@ class Flipper:
             self._report("flip-not-square", text, "")
 
     def _settle(self) -> None:
-        """The arm is down again; a cube that was lifted but not tipped over has fallen back."""
+        """End a lift; a cube that was lifted but did not tip over has fallen back."""
         lift, self._lift = self._lift, None
         if lift and not lift.rolled and not lift.excused and lift.highest > FALLS_PART:
             self._report("flip-incomplete", "the cube was lifted but did not roll over", "")
 
     def _turn(self, quarters: float) -> None:
-        """The table has moved by ``quarters``, with whatever it takes along."""
+        """Turn the table by ``quarters``, with everything it takes along."""
         if self._mode == "hold":
             self._drag(quarters)
             return
@@ -470,7 +471,7 @@ class FlipperReading(SettingsReading):
 
 
 def flipper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> MechanismParts:
-    """Table and arms of a profile with a flipper."""
+    """Return table and arms of a profile with a flipper."""
     settings = FlipperReading.model_validate(profile.mechanism)
     table = settings.turntable
     arms = {arm.actuator: _places(arm, profile) for arm in settings.arms}
@@ -510,7 +511,7 @@ def flipper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
 def _table_stops(
     profile: RobotProfile, table: TableReading, misadjusted: Misadjustment, degree_us: float
 ) -> tuple[Stop, ...]:
-    """The ends of a table that does not turn for ever."""
+    """Return the stops of a table with a limited range."""
     places = [profile.actuators[table.actuator].places[name] for name in table.angles]
     if len(places) < 2:
         return ()
@@ -534,8 +535,10 @@ def _places(arm: ArmReading, profile: RobotProfile) -> list[ArmPlace]:
 
 
 def _open_zone(place: ArmPlace, places: Sequence[ArmPlace]) -> tuple[float, float] | None:
-    """Return where an arm is as open as at a place: also beyond one that is outermost, and up to
-    the middle between two that are open. None for one that is not open."""
+    """Return the zone of an open place, or None for another.
+
+    It extends without limit beyond an outermost place, and to the middle between two open ones.
+    """
     if place.role != "open":
         return None
     near = ZONE_PART * min(abs(place.at - other.at) for other in places if other is not place)
@@ -550,7 +553,7 @@ def _open_zone(place: ArmPlace, places: Sequence[ArmPlace]) -> tuple[float, floa
 
 
 def _roll(text: str) -> Roll:
-    """``x``, ``x2`` or ``x'`` as an axis and clockwise quarters."""
+    """Return ``x``, ``x2`` or ``x'`` as an axis and clockwise quarters."""
     return NORMALS[SITE_OF_AXIS[text[0]]], {"": 1, "2": 2, "'": -1}[text[1:]]
 
 

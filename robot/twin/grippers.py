@@ -1,9 +1,9 @@
 """Jaws that hold the cube from its sides, turn, open and close.
 
-A closed gripper holds the outer layer of its site. When it turns, what happens depends on who else
-holds the cube: with a closed gripper on a crossing axis its layer turns; alone, or together with
-the opposite gripper, it turns the whole cube. The two jaws lie along a line across the gripper's
-axis; in that direction they reach over the neighbouring layers and are in their way.
+A closed gripper holds the outer layer of its site. The effect of its turn depends on the other
+grippers that hold the cube: with a closed gripper on a crossing axis its layer turns; alone, or
+together with the opposite gripper, it turns the whole cube. The two jaws lie along a line across
+the gripper's axis. In that direction they reach over the neighbouring layers and block them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SimulatedGripper:
     """One gripper: its site, the motor that turns it (positions in quarters), its jaws.
 
     ``across`` is the robot direction along which the jaws lie when the motor is at 0; ``width`` is
-    how much of a face's width each covers, 0..1.
+    the fraction of a face's width that each covers, 0..1.
     """
 
     site: str
@@ -67,7 +67,7 @@ class SimulatedGripper:
         return self.grip == "hold"
 
     def reach(self, other: SimulatedGripper) -> float:
-        """Return how far, 0..1, the jaws stick out towards the site of ``other``."""
+        """Return the reach of the jaws, 0..1, towards the site of ``other``."""
         angle, towards = (self.angle or 0.0) * math.pi / 2, NORMALS[other.site]
         along = sum(map(operator.mul, self.across, towards))
         aside = sum(map(operator.mul, self._aside, towards))
@@ -80,7 +80,7 @@ class SimulatedGripper:
         return right, down, ahead
 
     def covers(self, size: int) -> list[FloatArray]:
-        """The jaws over the two faces they reach: a piece as deep as the gripper's layer."""
+        """Return the jaws over the two faces they reach, each as deep as the gripper's layer."""
         if self.grip == "open" or not self.width:
             return []
         normal = np.array(NORMALS[self.site], dtype=float)
@@ -119,7 +119,7 @@ class GripperMechanism:
         return self._cube.body
 
     def update(self, positions: Mapping[str, float]) -> None:
-        """Motors of rotations are at ``positions`` in quarters, those of jaws in their own."""
+        """Apply the motors' ``positions``: rotations in quarters, jaws in their own units."""
         for gripper in self._grippers:
             jaws = positions[gripper.jaws.name]
             gripper.strength = gripper.jaws.strength(jaws)
@@ -132,7 +132,7 @@ class GripperMechanism:
                 self._turn(gripper, moved)
 
     def place(self, actuator: str, position: float) -> str | None:
-        """Name of the place some jaws are at, None on their way or for a rotation."""
+        """Return the name of the place that jaws are at; None between places or for a rotation."""
         for gripper in self._grippers:
             if gripper.jaws.name == actuator and (place := gripper.jaws.place(position)):
                 return place.name
@@ -146,7 +146,7 @@ class GripperMechanism:
         self._cube.set_square()
 
     def pose(self) -> Pose:
-        """Return the places of cube and layers."""
+        """Return the positions of cube and layers."""
         jaws = [jaw for gripper in self._grippers for jaw in gripper.covers(self.body.size)]
         return replace(self._cube.pose(), covers=tuple(jaws))
 
@@ -174,7 +174,7 @@ class GripperMechanism:
         self._leave_to_others()
 
     def _leave_to_others(self) -> None:
-        """A cube that one gripper holds alone stands as its jaws do: a little askew if it does."""
+        """Align a cube that a single gripper holds with its jaws, even if these are askew."""
         holders = [gripper for gripper in self._grippers if gripper.holds]
         if len(holders) != 1:
             return
@@ -197,7 +197,7 @@ class GripperMechanism:
             self._cube.settle_whole()
 
     def _turn(self, gripper: SimulatedGripper, quarters: float) -> None:
-        """A gripper has turned by ``quarters``, with what it holds."""
+        """Turn a gripper by ``quarters``, with the layer or cube it holds."""
         self._check_jaws(gripper)
         if gripper.grip == "moving":
             self._check_drift(gripper, quarters)
@@ -217,7 +217,7 @@ class GripperMechanism:
             self._share_turn(gripper, quarters)
 
     def _share_turn(self, gripper: SimulatedGripper, quarters: float) -> None:
-        """Two opposite grippers alone hold the cube: its middle goes half the way of each."""
+        """Turn a cube held by two opposite grippers only: its middle turns half as far as each."""
         self._cube.turn_whole(gripper.site, quarters / 2)
         self._cube.turn_layer(gripper.site, quarters / 2)
         self._cube.turn_layer(OPPOSITE[gripper.site], quarters / 2)
@@ -228,7 +228,7 @@ class GripperMechanism:
     def _turn_held(
         self, gripper: SimulatedGripper, others: Sequence[SimulatedGripper], quarters: float
     ) -> None:
-        """A layer turns while others hold the cube: as far as the jaws on both sides hold."""
+        """Turn a layer while others hold the cube, less the slip of the jaws on both sides."""
         site = gripper.site
         if self._resistance is None:
             self._cube.turn_layer(site, quarters)
@@ -256,7 +256,7 @@ class GripperMechanism:
         return next((gripper for gripper in self._grippers if gripper.site == site), None)
 
     def _check_jaws(self, gripper: SimulatedGripper) -> None:
-        """Jaws that are not open must keep away from a neighbour that is not open either."""
+        """Report jaws that collide with a neighbour's, if neither are open."""
         if gripper.grip == "open":
             return
         for other in self._grippers:
@@ -267,7 +267,7 @@ class GripperMechanism:
                 self._report("jaws-collide", text, pair)
 
     def _collide(self, one: SimulatedGripper, other: SimulatedGripper) -> bool:
-        """Jaws over a neighbour's layer stop its turning, and meet jaws that reach back."""
+        """Return true if jaws over a neighbour's layer block its turn, or meet its jaws."""
         limit = math.sin(self._tolerance * math.pi / 2)
         over, back = one.reach(other) > limit, other.reach(one) > limit
         one_turns = abs(rest_of_quarter(one.angle or 0.0)) > self._tolerance
@@ -275,7 +275,7 @@ class GripperMechanism:
         return (over and back) or (over and other_turns) or (back and one_turns)
 
     def _check_swept(self, gripper: SimulatedGripper) -> None:
-        """Jaws beside a cube that turns whole have to be open: its edges stick out meanwhile."""
+        """Report half open jaws beside a cube that turns as a whole, as its edges stick out."""
         if abs(self._cube.tilt[1]) <= self._tolerance:
             return
         for other in self._grippers:
@@ -311,7 +311,7 @@ class GrippersReading(SettingsReading):
 
 
 def gripper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> MechanismParts:
-    """The grippers of a profile."""
+    """Return the grippers of a profile."""
     settings = GrippersReading.model_validate(profile.mechanism).grippers
     tolerance = tolerance_quarters(profile, misadjusted)
     starts = {one.jaw: one.closed for one in settings.values()}
@@ -346,7 +346,7 @@ def gripper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
 def _jaws(settings: GripperReading, profile: RobotProfile) -> list[ArmPlace]:
     at = profile.actuators[settings.jaw].places
     opened, closed = float(at[settings.open]), float(at[settings.closed])
-    # Jaws that open wider are open, too.
+    # Jaws opened wider than needed are also open.
     clear = opened + ZONE_PART * (closed - opened)
     wide = (clear, math.inf) if opened > closed else (-math.inf, clear)
     return [
@@ -369,7 +369,7 @@ def _gripper(
 
 
 def _free_direction(site: str, sites: tuple[str, ...]) -> str:
-    """Across the gripper's axis and, if there is such a direction, away from all neighbours."""
+    """Return a direction across the gripper's axis, away from all neighbours if possible."""
     directions = [axis for axis in "URF" if axis not in {site, OPPOSITE[site]}]
     free = [axis for axis in directions if axis not in sites and OPPOSITE[axis] not in sites]
     return (free or directions)[0]

@@ -1,13 +1,13 @@
 """An elevator, a turntable above it, a flipper and a squisher, as pieces of plastic.
 
-Nothing here knows of plans or operations: only where the parts are, and what they do to the cube
-between them. Heights count in rows of the cube that stand in the turntable, which is an open frame:
-a camera above sees a raised cube, too.
+This module uses no plans or operations, only the positions of the parts and their effect on the
+cube between them. Heights count in rows of the cube inside the turntable. The turntable is an open
+frame, so a camera above also sees a raised cube.
 
-A robot that was not built as drawn (:class:`Fit`) turns its cube by what touches it: rows that
-nothing holds follow those in the turntable, and held ones do the less, the harder they are held.
-The flipper squares the lower rows of a lowered cube, and all layers of one that rolls; the
-turntable those of a cube that stands in it as a whole.
+In a robot that was not built as drawn (:class:`Fit`), the parts turn the rows they touch. Rows that
+nothing holds follow those in the turntable; held ones follow less, the harder they are held. The
+flipper squares the lower rows of a lowered cube, and all layers of one that it rolls. The turntable
+squares the layers of a cube that is completely inside it.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ from robot.twin.registry import (
 from robot.twin.violations import Reporter
 
 ROW_PART = 0.2
-"""A row stands well in the turntable within this part of its height."""
+"""Tolerance for a row's height in the turntable, as a fraction of the row."""
 NEAR_PART = 0.2
-"""A part is at one of its two positions within this part of the way between them."""
+"""Tolerance for being at one of two positions, as a fraction of the way between them."""
 TIPPING_PART = 0.5
-"""A cube rolled this far falls over to the other side."""
+"""Fraction of a roll at which the cube falls over to the other side."""
 OPEN_PARTS = (-0.3, 0.2)
-"""Parts of its way between which a squisher is as open as it need be."""
+"""Range in which a squisher is open far enough, as fractions of its way."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """A part that moves between two named positions; their places in its motor's own units."""
+    """A part that moves between two named positions, given in its motor's own units."""
 
     motor: str
     names: tuple[str, str]
     ends: tuple[float, float]
 
     def part(self, place: float) -> float:
-        """Return its part of the way from the first position to the second, usually 0..1."""
+        """Return its fraction of the way from the first position to the second, usually 0..1."""
         first, second = self.ends
         return (place - first) / (second - first)
 
     def name_at(self, place: float) -> str | None:
-        """The position it is at, if any."""
+        """Return the position it is at, if any."""
         part = self.part(place)
         if part <= NEAR_PART:
             return self.names[0]
@@ -66,8 +66,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Rows:
-    """The elevator: ``places`` of its motor with 0, 1, 2 ... rows in the turntable. Below
-    so many rows, ``floor``, it does not reach the cube, which lies in the flipper."""
+    """The elevator: ``places`` of its motor with 0, 1, 2 ... rows in the turntable.
+
+    Below ``floor`` rows it does not reach the cube, which lies in the flipper.
+    """
 
     motor: str
     names: tuple[str, ...]
@@ -75,7 +77,7 @@ class Rows:
     floor: float = 0.0
 
     def rows_at(self, place: float) -> float:
-        """Return the number of rows in the turntable, fractions included; < 0: so far below."""
+        """Return the rows in the turntable with fractions, negative below the first position."""
         counts = np.arange(len(self.places), dtype=float)
         known = np.array(self.places, dtype=float)
         below = (place - known[0]) / (known[1] - known[0])
@@ -86,16 +88,16 @@ class Rows:
         return float(np.interp(place, known, counts))
 
     def rise_at(self, place: float) -> float:
-        """Return the rows by which the cube has been raised from where it lies."""
+        """Return the height of the cube above the flipper, in rows."""
         return max(0.0, self.rows_at(place) - self.floor)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The fit of a robot's parts to its cube, where it was not built as drawn.
+    """The fit of a robot's parts to its cube, if it was not built as drawn.
 
-    ``grip``: the squisher's force; ``enters``: the part of a row that has to stand in the turntable
-    to turn with it; ``play``: by how many quarters rows can turn in it, to either side.
+    ``grip``: the squisher's force; ``enters``: fraction of a row that must be in the turntable to
+    turn with it; ``play``: quarters by which rows can turn in it, to either side.
     """
 
     grip: Grip
@@ -105,7 +107,7 @@ class Fit:
 
 
 class LayeredFlipper:
-    """All parts and the cube; those that move by themselves are known by their motors' names.
+    """All parts and the cube; moving parts are identified by their motors' names.
 
     Without a ``fit`` the squisher holds firmly at its second position, and layers spring square.
     """
@@ -141,7 +143,7 @@ class LayeredFlipper:
         self._depth = 1
 
     def update(self, positions: Mapping[str, float]) -> None:
-        """The motors are now at ``positions``: the table in quarters, others in their own units."""
+        """Apply the motors' ``positions``: the table in quarters, others in their own units."""
         angle = positions[self._table]
         height = positions[self._elevator.motor]
         swung = self._flipper.part(positions[self._flipper.motor])
@@ -158,7 +160,7 @@ class LayeredFlipper:
             self._turn(moved)
 
     def place(self, actuator: str, position: float) -> str | None:
-        """Name of the place a part is at, None on its way or for the table."""
+        """Return the name of the place a part is at; None between places or for the table."""
         for way in (self._flipper, self._squisher):
             if actuator == way.motor:
                 return way.name_at(position)
@@ -178,7 +180,7 @@ class LayeredFlipper:
         self._yaw = float(round(self._yaw))
 
     def pose(self) -> Pose:
-        """Return the deviation of the cube and its upper rows from the body's booked stickers."""
+        """Return the deviation of cube and upper rows from the body's recorded stickers."""
         whole = turned(NORMALS["U"], rest_of_quarter(self._yaw))
         axis, quarters = self._rolls
         if self._is_down and self._swung != self._side:
@@ -200,7 +202,7 @@ class LayeredFlipper:
         return self._strength > 0
 
     def _force(self, place: float) -> float:
-        """Return the force with which the squisher holds, begins and ends near its second place."""
+        """Return the force with which the squisher holds the cube, 0 if it does not."""
         if self._fit is not None:
             return self._fit.grip.strength(place)
         return math.inf if self._squisher.part(place) >= 1 - NEAR_PART else 0.0
@@ -226,7 +228,7 @@ class LayeredFlipper:
             self._set_yaw(self._yaw + rest)
 
     def _enter(self) -> None:
-        """The upper rows come up into the turntable, which turns the cube as it stands itself."""
+        """Raise the upper rows into the turntable, which turns the cube to its own angle."""
         off = rest_of_quarter(self._yaw + self._twist - self._angle)
         if abs(off) > self._tolerance:
             text = "the cube was raised into a turntable that stood between two quarter turns"
@@ -235,7 +237,7 @@ class LayeredFlipper:
         self._set_yaw(self._yaw + self._take_along(0.0))
 
     def _take_along(self, quarters: float) -> float:
-        """Return by how much rows that stand in the turntable follow a turn of it: by its play."""
+        """Return the quarters by which rows in the turntable follow its turn, given its play."""
         play = 0.0 if self._fit is None else self._fit.play
         left = self._loose - quarters
         self._loose = max(-play, min(play, left))
@@ -252,8 +254,8 @@ class LayeredFlipper:
             self._press()
 
     def _press(self) -> None:
-        """The rows that are held turn square, the more the harder they are pressed; once rows have
-        slipped in it, what holds them at another angle does not turn them back."""
+        """Turn the held rows square: the harder they are pressed, the more. Rows that have slipped
+        since the squisher took them are not turned back."""
         left = self._askew * self._given_way(0.0)
         squared, self._askew = self._askew - left, left
         if not squared:
@@ -295,7 +297,7 @@ class LayeredFlipper:
             return
         is_at_end = min(abs(swung), abs(1 - swung)) <= self._tolerance
         if is_at_end and abs(swung - self._side) < TIPPING_PART:
-            return  # a servo that creeps up to its place is in nobody's way
+            return  # a servo that creeps to its position does no harm
         if not self._is_down:
             self._report(
                 "flip-blocked", "the flipper moved with the cube half raised in its way", ""
@@ -314,7 +316,7 @@ class LayeredFlipper:
             self.body.rotate(axis, onwards)
 
     def _turn(self, quarters: float) -> None:
-        """The turntable has moved, with whatever stands in it."""
+        """Turn the turntable, with the rows inside it."""
         if self._is_down:
             return
         taken = self._take_along(quarters)
@@ -334,7 +336,7 @@ class LayeredFlipper:
         self._twist_upper(taken - slipped)
 
     def _given_way(self, quarters: float) -> float:
-        """Return the part of a turn by which the lower rows follow it."""
+        """Return the fraction of a turn by which the lower rows follow it."""
         if not self._is_held:
             return 1.0
         if self._fit is None:
@@ -343,7 +345,7 @@ class LayeredFlipper:
         return self._fit.resistance.given_way(self._strength, off, quarters)
 
     def _twist_upper(self, quarters: float) -> None:
-        """The rows in the turntable turn while the others stay."""
+        """Turn the rows in the turntable against the others."""
         before = round(self._twist)
         self._twist += quarters
         self.body.turn("U", round(self._twist) - before, self._depth)
@@ -414,7 +416,7 @@ def _rows(reading: ElevatorReading, profile: RobotProfile, floor: float) -> Rows
 
 
 class OpenTurntable:
-    """The turntable above a cube: it hides nothing, wherever the elevator is."""
+    """The turntable above a cube: it hides nothing at any position of the elevator."""
 
     def depth(self, position: float, places: Collection[str]) -> float:
         """See :class:`robot.twin.registry.Lid`."""
@@ -423,7 +425,7 @@ class OpenTurntable:
 
 
 def _end_stops(way: Way, beyond: tuple[float, float], last: tuple[str, str]) -> tuple[Stop, ...]:
-    """Stops beyond both ends of a way; ``last``: violation and text of what is at its second."""
+    """Return stops beyond both ends of a way; ``last``: violation and text of the second one."""
     sign = math.copysign(1.0, way.ends[1] - way.ends[0])
     strained = "strained", "pushed against its stop for over a second"
     return (
@@ -435,7 +437,7 @@ def _end_stops(way: Way, beyond: tuple[float, float], last: tuple[str, str]) -> 
 def layered_flipper_parts(
     profile: RobotProfile, misadjusted: Misadjustment | None
 ) -> MechanismParts:
-    """Elevator, turntable, flipper and squisher of a profile."""
+    """Return elevator, turntable, flipper and squisher of a profile."""
     settings = LayeredFlipperReading.model_validate(profile.mechanism)
     table = settings.turntable
     starts = {
@@ -477,8 +479,8 @@ def _build(
 ) -> Built:
     """Return a robot that was not built as drawn.
 
-    The squisher's second place is the first at which a quarter turn never slips; it touches the
-    cube before, and presses too hard some way beyond.
+    The squisher's second place is the first at which a quarter turn almost never slips. It touches
+    the cube before that, and presses too hard some way beyond.
     """
     flipper, squisher = _way(settings.flipper, profile), _way(settings.squisher, profile)
     per_degree = degree_us(profile, {settings.turntable.actuator: settings.turntable.angles})

@@ -1,11 +1,11 @@
-"""A simulated robot that was not built as drawn: how far its truth is from its profile.
+"""Deviations of a simulated robot from its profile, for a robot that was not built as drawn.
 
 One seed is one robot. Each part draws its own deviations from the seed and its name, so that they
-do not depend on what else the robot has. The parts apply them where they are simulated: servos and
-steppers in their modules, arms and jaws in :mod:`robot.twin.flipper` and
-:mod:`robot.twin.grippers`, cameras and light in :mod:`robot.twin.studio`.
+do not depend on the robot's other parts. The modules that simulate the parts apply them: servos and
+steppers in their own, arms and jaws in :mod:`robot.twin.flipper` and :mod:`robot.twin.grippers`,
+cameras and light in :mod:`robot.twin.studio`.
 
-Nothing outside the simulation may read this: calibration has to find it out.
+Nothing outside the simulation may read this, because calibration must find the deviations.
 """
 
 from __future__ import annotations
@@ -21,75 +21,75 @@ from robot.settings.stepper import Stepper
 from solver.errors import InvalidRequest
 
 ZERO_DEGREES = 12.0
-"""A horn on its splines and a zero that no two servos share."""
+"""Maximum error of a servo's zero: the horn's spline, and differences between servos."""
 GAIN = 0.10
-"""How much more or less than written a servo turns for a pulse."""
+"""Maximum relative deviation of a servo's travel per pulse from the profile."""
 SLACK_DEGREES = (0.3, 1.5)
-"""Dead band and play of its gears: a servo stops so far (in all) before it is there."""
+"""Range of dead band and gear play together: a servo stops short by half of it on either side."""
 SPEED = 0.25
 STALL = 0.25
 STEPS_OF_TURN = (0.5, 1.0, 1.0, 2.0)
-"""Steps of a true turn as parts of the profile's: a switch of the driver is set otherwise."""
+"""Steps of a true turn relative to the profile's, for other settings of the driver's switches."""
 MOTOR_PLAY_DEGREES = 1.5
-"""Of what a stepper drives, at most."""
+"""Maximum play of a stepper's load."""
 LID_PLAY_DEGREES = (0.2, 1.0)
-"""How far a held cube can turn within an arm, to either side."""
+"""Range of a held cube's play within an arm, to either side."""
 TOLERANCE_DEGREES = 5.0
-"""How far off square anything may be before it jams."""
+"""Maximum deviation from square before a part jams."""
 SOFTNESS_DEGREES = {"plastic": (0.4, 1.0), "belt": (1.0, 2.2), "foam": (2.0, 3.5)}
-"""Way of what holds, from where it touches an ordinary cube to where a layer turns against it."""
+"""Travel of an arm or jaws from touching an ordinary cube to holding it against a turn."""
 STIFFNESS = (0.7, 1.5)
-"""Friction of a cube's layers; that of an ordinary one is 1."""
+"""Range of the friction of a cube's layers; 1 for an ordinary cube."""
 MAGNETISM = 0.6
-"""Pull of a cube's magnets, at most, in the same unit."""
+"""Maximum pull of a cube's magnets, in the same unit."""
 GRIP_DEGREES = (3.0, 15.0)
-"""How far beyond its position an arm presses before it is too much: by the cube's friction."""
+"""Range of an arm's travel beyond its position until it presses too hard."""
 STOP_DEGREES = (8.0, 16.0)
-"""From an outermost position to where the plastic ends."""
+"""Travel from an outermost position to the mechanical stop."""
 CAMERA_ROTATED_DEGREES = 8.0
 CAMERA_TILTED_DEGREES = 4.0
 CAMERA_SHIFT = 0.05
-"""Of the picture's width."""
+"""Maximum shift, as a fraction of the picture's width."""
 CAMERA_DISTANCE = 0.10
 LENS_DISTORTION = (-0.10, 0.02)
-"""Part by which a wide-angle lens moves a point one focal length off the middle; < 0: inwards."""
+"""Relative displacement by a wide-angle lens one focal length off the middle; < 0: inwards."""
 PICTURE_NOISE = (2.0, 6.0)
-"""Standard deviation in grey levels; at scale 0 as in the profile."""
+"""Standard deviation in grey levels. At scale 0 the profile's value applies."""
 BLUR_PX = 3.0
-"""Largest blur of a lens out of focus, as a standard deviation; few are that bad."""
+"""Maximum blur of a lens out of focus, as a standard deviation; rarely reached."""
 WOBBLE_PX = 0.4
-"""Amplitude with which a camera's arm shakes."""
+"""Maximum amplitude of a camera arm's shaking."""
 BREATHING = (-0.02, 0.008)
-"""Part by which autofocus changes the size of a picture; < 0: a lens of fixed focus."""
+"""Relative change of a picture's size by autofocus; negative draws count as a fixed focus."""
 REEXPOSED = 0.4
-"""The part by which automatic exposure evens out what the picture shows."""
+"""Maximum degree to which automatic exposure compensates the picture's brightness."""
 FLICKER = 0.05
-"""Amplitude of the flicker of LED light, as a part of its brightness."""
+"""Maximum amplitude of LED flicker, as a fraction of the brightness."""
 GLARE = 0.25
 HUNTING_DEGREES = 0.2
-"""A servo that holds its place trembles so far to either side."""
+"""Maximum trembling of a servo that holds its position, to either side."""
 CREEP_DEGREES = 0.8
-"""The last part of its way that a servo only creeps, at most."""
+"""Maximum last distance over which a servo only creeps."""
 LOOSE_DEGREES = 0.25
-"""A horn with play on its shaft comes to rest so far to either side, each time elsewhere."""
+"""Maximum random error of rest, to either side, of a horn with play on its shaft."""
 SAG = 0.03
-"""The part of their speed that servos lose for each other one that moves: the supply sags."""
+"""Maximum fraction of speed that a servo loses for each other moving one: the supply sags."""
 COLOUR_GAIN = 0.10
 LIGHT_GAIN = 0.12
 LIGHT_SLOPE = 0.2
 END_STOP_PART = 0.10
-"""Largest distance of an end stop below its drawn place, as a part of the way of what homes to it:
-whoever mounted it saw that it ends below where it does anything."""
+"""Maximum distance of an end stop below its drawn place, as a fraction of the part's travel. It is
+only ever below: its builder made sure that the part stops clear of its work."""
 FLOOR_PART = 0.02
-"""Largest distance of a cube below its drawn place, as a part of the elevator's way."""
+"""Maximum distance of a cube below its drawn place, as a fraction of the elevator's travel."""
 ENTERS_PART = (0.05, 0.25)
-"""The part of a row that has to stand in a frame for it to turn with it."""
+"""Range of the fraction of a row that must be in a frame to turn with it."""
 FRAME_PLAY_DEGREES = 0.3
-"""Largest turn of a cube within such a frame, to either side."""
+"""Maximum play of a cube within such a frame, to either side."""
 LID_COVERS_DEGREES = (3.0, 9.0)
-"""Way of a lid from where it gets into the picture to where it hides the cube."""
+"""Travel of a lid from entering the picture to hiding the cube."""
 LID_SHADE = 0.6
-"""The part of the light that a lid may take from the cube beside it."""
+"""Maximum fraction of light that a lid takes from the cube beside it."""
 
 MOST_TRIES = 1000
 LARGEST_SCALE = 5.0
@@ -98,13 +98,13 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class ServoTruth:
-    """The true effect of a servo's pulses; by default as in the profile.
+    """The true effect of a servo's pulses (default: as in the profile).
 
-    Its shaft stands where ``shaft`` says, in microseconds of the profile's pulse: a robot built as
-    drawn has its positions there. ``slack_us`` is how far in all it may stay away from that,
-    ``loose_us`` how far to either side it does by chance, ``hunting_degrees`` how far it trembles
-    while it holds its place, and ``creep_us`` the last part of a way, which takes it long. ``sag``
-    is the part of its speed that it loses for each other servo that moves.
+    ``shaft`` returns the shaft's position in microseconds of the profile's pulse: a robot built as
+    drawn has its positions there. ``slack_us`` is the total width of its dead band, ``loose_us`` a
+    random error to either side, ``hunting_degrees`` the trembling while it holds its position, and
+    ``creep_us`` the last distance, which it covers slowly. ``sag`` is the fraction of speed that it
+    loses for each other moving servo.
     """
 
     middle_us: float = 1500.0
@@ -118,21 +118,21 @@ class ServoTruth:
     sag: float = 0.0
 
     def shaft(self, pulse_us: float) -> float:
-        """Return the place to which a pulse turns it."""
+        """Return the shaft's position for a pulse."""
         return self.middle_us + self.gain * (pulse_us - self.middle_us) + self.zero_us
 
     def pulse(self, shaft_us: float) -> float:
-        """The pulse that turns it there."""
+        """Return the pulse for a position of the shaft."""
         return self.middle_us + (shaft_us - self.zero_us - self.middle_us) / self.gain
 
 
 @dataclass(frozen=True)
 class StepperTruth:
-    """The wiring and build of a stepper; by default as in the profile.
+    """The wiring and build of a stepper (default: as in the profile).
 
-    ``strength``: its stall speed and acceleration as a factor. ``microsteps``: steps of a true turn
-    as a factor. ``play_steps``: the profile's steps behind which what it drives follows; None: as
-    the profile has it. ``end_stop_lower``: the steps by which it is farther to its end stop.
+    ``strength``: factor of its stall speed and acceleration. ``microsteps``: factor of the steps of
+    a true turn. ``play_steps``: play of its load in the profile's steps (None: as in the profile).
+    ``end_stop_lower``: additional steps to its end stop.
     """
 
     strength: float = 1.0
@@ -146,9 +146,9 @@ class StepperTruth:
 class TurntableTruth:
     """The fit of a cube to an elevator and to the frame above it that turns its rows.
 
-    ``floor_part``: how much lower the cube lies than drawn, as a part of the elevator's way;
-    ``enters_part``: the part of a row that has to stand in the frame; ``play_degrees`` to either
-    side.
+    ``floor_part``: distance of the cube below its drawn place, as a fraction of the elevator's
+    travel; ``enters_part``: fraction of a row that must be in the frame; ``play_degrees``: to
+    either side.
     """
 
     floor_part: float
@@ -160,7 +160,7 @@ class TurntableTruth:
 class ArmTruth:
     """The fit of an arm or jaws to the cube. Degrees of the servo's shaft, ``play`` of the cube.
 
-    ``softness``: how far it goes on from where it touches the cube until it holds an ordinary one.
+    ``softness``: travel from touching an ordinary cube to holding it.
     """
 
     play_degrees: float
@@ -171,7 +171,7 @@ class ArmTruth:
 
 @dataclass(frozen=True)
 class CubeTruth:
-    """The force that its layers and its magnets take to turn; an ordinary cube's is 1 and 0."""
+    """The forces of a cube's layers and magnets against turning; 1 and 0 for an ordinary cube."""
 
     stiffness: float = 1.0
     magnetism: float = 0.0
@@ -179,9 +179,9 @@ class CubeTruth:
 
 @dataclass(frozen=True)
 class CameraTruth:
-    """The deviation of a camera: turned in its picture, tilted, moved and farther away.
+    """The deviation of a camera: rotated in its picture, tilted, shifted and farther away.
 
-    ``tilted``: degrees about the robot's x and z axes. ``shift``: parts of the picture's width.
+    ``tilted``: degrees about the robot's x and z axes. ``shift``: fractions of the picture's width.
     """
 
     rotated_degrees: float
@@ -193,8 +193,8 @@ class CameraTruth:
 @dataclass(frozen=True)
 class LensTruth:
     """The picture that a camera makes: ``distortion`` (barrel if negative), ``noise`` in grey
-    levels (None: the profile's), ``blur_px``, ``wobble_px``, how far it evens out exposure, and
-    ``breathing``, the part by which its autofocus changes the size of the picture."""
+    levels (None: the profile's), ``blur_px``, ``wobble_px``, ``reexposed``, the degree of automatic
+    exposure, and ``breathing``, the relative change of the picture's size by autofocus."""
 
     distortion: float = 0.0
     noise: float | None = None
@@ -208,8 +208,8 @@ class LensTruth:
 class LightTruth:
     """Factors of linear red, green and blue, and the change of light across the picture.
 
-    ``flicker``: how much brighter or darker a picture may be; ``glare`` the strength of a
-    reflection at ``glare_at``, in parts of the picture.
+    ``flicker``: maximum relative change of a picture's brightness; ``glare``: strength of a
+    reflection at ``glare_at``, in fractions of the picture.
     """
 
     gains: tuple[float, float, float]
@@ -221,10 +221,10 @@ class LightTruth:
 
 @dataclass(frozen=True)
 class LidTruth:
-    """The way of a lid into the picture: from the side at ``from_degrees``, clockwise from above.
+    """The path of a lid into the picture, from the side at ``from_degrees``, clockwise from above.
 
-    ``covers_degrees``: the way of its shaft from the border of the picture to where it hides the
-    cube; ``shade``: the part of the light that it takes from the cube beside it.
+    ``covers_degrees``: travel of its shaft from the picture's border to hiding the cube; ``shade``:
+    fraction of light that it takes from the cube beside it.
     """
 
     from_degrees: float = 0.0
@@ -234,8 +234,8 @@ class LidTruth:
 
 @dataclass(frozen=True)
 class LookTruth:
-    """The look of a cube: stickers on plastic or plastic of six colours, a maker's logo, and
-    whether it was scrambled so that two neighbouring faces are alike."""
+    """The look of a cube: stickers or coloured plastic, a maker's logo, and a scramble that makes
+    two neighbouring faces alike."""
 
     is_stickerless: bool = False
     has_logo: bool = False
@@ -249,8 +249,8 @@ class Misadjustment:
         self.seed, self.scale = seed, scale
 
     def servo(self, name: str, settings: Servo, degree_us: float) -> ServoTruth:
-        """A servo's truth. Up to the usual scale all its positions are within its limits: whoever
-        builds a robot puts the horn on the tooth for that."""
+        """Return a servo's deviations. Up to scale 1 all its positions are within its limits, since
+        a builder chooses the horn's tooth for that."""
         random, part = self._random("servo", name), min(1.0, self.scale)
         ends = self._random("rest", name)
         loose, creep = ends.uniform(0, LOOSE_DEGREES), ends.uniform(0, CREEP_DEGREES)
@@ -273,8 +273,8 @@ class Misadjustment:
         raise InvalidRequest(f"{name}: no horn lets it reach its positions within {low}..{high}")
 
     def stepper(self, name: str, settings: Stepper) -> StepperTruth:
-        """A stepper's truth. One with a sensor, or that only goes to and fro, has its steps and its
-        direction as in the profile: whoever mounted the sensor saw it turn."""
+        """Return a stepper's deviations. One with a sensor, or without full turns, has its steps
+        and direction as in the profile, since its builder saw it turn."""
         random = self._random("stepper", name)
         strength = 1 + max(-0.8, self._spread(random, STALL))
         turn = settings.steps_per_turn
@@ -295,8 +295,7 @@ class Misadjustment:
         )
 
     def arm(self, name: str) -> ArmTruth:
-        """Return the fit of an arm or jaws to the cube; a larger scale leaves less of a band that
-        holds."""
+        """Return the fit of an arm or jaws to the cube; a larger scale narrows the good range."""
         random = self._random("arm", name)
         play, grip, stop = (
             random.uniform(*of) for of in (LID_PLAY_DEGREES, GRIP_DEGREES, STOP_DEGREES)
@@ -312,7 +311,7 @@ class Misadjustment:
         )
 
     def turntable(self, name: str) -> TurntableTruth:
-        """Return the fit of the cube to the frame that a motor turns, and to what raises it."""
+        """Return the fit of the cube to the frame that a motor turns, and to the elevator."""
         random, part = self._random("frame", name), min(1.0, self.scale)
         return TurntableTruth(
             floor_part=part * random.uniform(0, FLOOR_PART),
@@ -373,7 +372,7 @@ class Misadjustment:
 
     @cached_property
     def lid(self) -> LidTruth:
-        """Return the way of a lid into the picture."""
+        """The path of a lid into the picture."""
         random, part = self._random("lid", ""), min(1.0, self.scale)
         return LidTruth(
             from_degrees=90.0 * int(random.integers(4)),
@@ -391,7 +390,7 @@ class Misadjustment:
         return LookTruth(next(three) < 0.3, next(three) < 0.5, next(three) < 0.1)
 
     def colour(self, letter: str, srgb: tuple[int, int, int]) -> tuple[int, int, int]:
-        """The stickers of a face, as this cube has them."""
+        """Return the sticker colour of a face of this cube."""
         random = self._random("colour", letter)
         red, green, blue = (
             round(min(250.0, level * (1 + self._spread(random, COLOUR_GAIN)))) for level in srgb
@@ -406,12 +405,12 @@ class Misadjustment:
 
 
 BUILT_AS_DRAWN = Misadjustment(0, 0.0)
-"""Of no deviation at all, but with a cube that lies loosely where nothing holds it: what a robot
-that watches its cube has to see. Without any misadjustment it springs square."""
+"""A robot without deviations, but with a cube that lies loosely if nothing holds it, for robots
+that watch their cube. Without any misadjustment the cube springs square."""
 
 
 def parse_misadjustment(text: str) -> Misadjustment:
-    """``SEED`` or ``SEED:SCALE``; raises :class:`InvalidRequest`."""
+    """Parse ``SEED`` or ``SEED:SCALE``, or raise :class:`InvalidRequest`."""
     seed, _, scale = text.partition(":")
     try:
         found = Misadjustment(int(seed), float(scale) if scale else 1.0)

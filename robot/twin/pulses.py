@@ -1,11 +1,11 @@
-"""Pulses that a chip beside the firmware makes: PWM chips that the kernel shows, and a Maestro.
+"""Pulses made by a chip beside the firmware: PWM chips in the kernel's file system, and a Maestro.
 
-A chip's pulses come in periods whose beginning the firmware does not know, and a new width counts
-from the next period on. The files that a firmware writes to PWM chips are pipes, so every single
-value arrives, in its order; a record on the socket of the pins states the time.
+A chip's pulses come in periods. The firmware does not know their phase, and a new width takes
+effect with the next period. The files that a firmware writes to PWM chips are pipes, so every
+single value arrives, in order. A record on the pins' socket states the time.
 
 A Pololu Maestro has a pseudo-terminal. Commands are as in Pololu, "Maestro Servo Controller User's
-Guide", section 5.e, by both protocols. Each is read when a record says that it was sent.
+Guide", section 5.e, in both protocols. Each is read when a record announces it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from robot.settings.boards import SERVO_BOARDS
 from solver.errors import InvalidRequest
 
 PHASE_US = 7_919.0
-"""Where a channel's periods begin, against those of the one before."""
+"""Phase of a channel's periods relative to those of the one before."""
 
 EdgeListener = Callable[[float, int, bool], None]
-"""Called with time in microseconds, pin and level."""
+"""Callback for an edge, with time in microseconds, pin and level."""
 
 FILES = ("duty_cycle", "period", "enable")
 """Files of a channel, in the order in which records number them."""
 OWN_CHANNELS: Mapping[int, int] = {12: 0, 18: 0, 13: 1, 19: 1}
-"""BCM number -> channel of the Pi's own PWM, up to the Pi 4 and the Zero 2."""
+"""Channel of the Pi's own PWM by BCM number, up to the Pi 4 and the Zero 2."""
 NS_PER_US = 1000
 
 
 class PulseTrain:
-    """The output of a channel: a counter. A new width counts from the next period on."""
+    """The output of a channel: a counter. A new width takes effect with the next period."""
 
     def __init__(self, pin: int, phase_us: float) -> None:
         self.pin = pin
@@ -49,19 +49,19 @@ class PulseTrain:
         self._fall_us: float | None = None
 
     def run(self, time_us: float) -> None:
-        """Begin the periods, a phase from now."""
+        """Start the periods, one phase from now."""
         self._next_us = time_us + self._phase_us
 
     def halt(self) -> None:
-        """End the periods."""
+        """Stop the periods."""
         self._next_us = None
 
     def next_edge_us(self) -> float | None:
-        """Return the time of the next edge, or of a period without a pulse."""
+        """Return the time of the next edge, or of the next period without a pulse."""
         return self._next_us if self._fall_us is None else self._fall_us
 
     def step(self, edge: EdgeListener) -> None:
-        """Make the next edge: the end of a pulse, or the beginning of a period."""
+        """Make the next edge: the end of a pulse, or the start of a period."""
         if self._fall_us is not None:
             edge(self._fall_us, self.pin, False)
             self._fall_us = None
@@ -73,7 +73,7 @@ class PulseTrain:
         self._next_us += self.period_us
 
     def shift(self, by_us: float) -> None:
-        """Restart the clock: all later times are counted from ``by_us``."""
+        """Restart the clock: all later times count from ``by_us``."""
         self._next_us = None if self._next_us is None else self._next_us - by_us
         self._fall_us = None if self._fall_us is None else self._fall_us - by_us
 
@@ -87,14 +87,14 @@ class PulseMaker(ABC):
         self._trains: dict[int, PulseTrain] = {}
 
     def write(self, time_us: float, pin: int, place: int) -> None:
-        """A record says that something was written for a pin; raises :class:`InvalidRequest`."""
+        """Handle a write for a pin, or raise :class:`InvalidRequest`."""
         self.advance(time_us)
         if pin not in self._trains:
             raise InvalidRequest(f"pin {pin} has no channel")
         self._take(time_us, pin, place)
 
     def advance(self, time_us: float) -> None:
-        """Make all edges up to a time, in their order."""
+        """Make all edges up to a time, in order."""
         while True:
             due = [
                 (when, train.pin)
@@ -114,11 +114,11 @@ class PulseMaker(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Unplug it. Idempotent."""
+        """Unplug the chip. Idempotent."""
 
     @abstractmethod
     def _take(self, time_us: float, pin: int, place: int) -> None:
-        """Read what was written at this ``place`` of a pin."""
+        """Read the data written at this ``place`` of a pin."""
 
     def _add_train(self, pin: int) -> PulseTrain:
         phase_us = len(self._trains) * PHASE_US % FRAME_US
@@ -147,7 +147,7 @@ class _Channel:
         self._ns = dict.fromkeys(FILES, 0)
 
     def take(self, time_us: float, number: int) -> FileWrite:
-        """Take the next value written to a file; it counts from now on."""
+        """Read the next value written to a file and apply it."""
         file = FILES[number]
         while b"\n" not in self._rests[file]:
             self._rests[file] += os.read(self._pipes[file], 4096)
@@ -177,8 +177,8 @@ class _Channel:
 class PwmChips(PulseMaker):
     """The chips that make the pulses of ``pins``, numbered as on the wire, in ``folder``.
 
-    12, 13, 18 and 19 are outputs of the Pi's own chip, other BCM numbers those of a ``pwm-gpio``
-    each, channels of a PCA9685 its own.
+    12, 13, 18 and 19 are outputs of the Pi's own chip. Other BCM numbers have a ``pwm-gpio`` chip
+    each. Channels of a PCA9685 are on its own chip.
     """
 
     def __init__(self, folder: Path, pins: Iterable[int], edge: EdgeListener) -> None:
@@ -232,7 +232,7 @@ class PwmChips(PulseMaker):
 
 
 def _make_pipe(path: Path) -> int:
-    """Make a pipe, open at both ends so that a writer never waits for a reader."""
+    """Make a pipe and open both ends, so that a writer never waits for a reader."""
     os.mkfifo(path)
     return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -254,7 +254,7 @@ _DATA_BYTES: Mapping[int, int] = {
 
 @dataclass(frozen=True, slots=True)
 class MaestroCommand:
-    """A command as it came; ``device`` is None where none was named."""
+    """A received command; ``device`` is None if it names none."""
 
     time_us: float
     command: int
@@ -264,13 +264,13 @@ class MaestroCommand:
 
 @dataclass
 class ChannelLimits:
-    """A channel's own limits, as set in the controller; it moves targets there."""
+    """A channel's own limits, as set in the controller, which clamps targets to them."""
 
     low_us: float = 64.0
     high_us: float = 3280.0
 
     def limit_pulse(self, target_us: float) -> float:
-        """Return the pulse it makes for a target; 0 ends the pulses."""
+        """Return the pulse for a target; 0 ends the pulses."""
         return min(max(target_us, self.low_us), self.high_us) if target_us else 0.0
 
 
@@ -279,7 +279,7 @@ class MaestroFaults:
     """Injected faults of a Maestro."""
 
     silent: bool = False
-    """In another mode than USB Dual Port: commands go to others."""
+    """True in a mode other than USB Dual Port: commands go to other devices."""
     drops: int = 0
     """Number of the next targets to drop."""
     limits: dict[int, ChannelLimits] = field(default_factory=dict)
@@ -315,7 +315,7 @@ class Maestro(PulseMaker):
     def _take(self, time_us: float, pin: int, place: int) -> None:
         del pin, place
         if self._port is None:
-            return  # sent just before it was unplugged
+            return  # sent just before the unplugging
         command = self._next_command(time_us)
         self.commands.append(command)
         if not self.faults.silent:
@@ -339,7 +339,7 @@ class Maestro(PulseMaker):
 
     def _byte(self) -> int:
         if not self._received:
-            # What was written goes from one end of the terminal to the other a little later.
+            # Data takes a moment from one end of the terminal to the other.
             if not select.select([self._ours], [], [], PATIENCE_S)[0]:
                 raise InvalidRequest("the Maestro got half a command")
             self._received = os.read(self._ours, 4096)

@@ -1,7 +1,7 @@
-"""The kinds that the simulated robot is made of: its motors, and the parts that they move.
+"""The kinds of motors of a simulated robot, and of the parts that they move.
 
-A kind registers itself in the module of its name beside this one. It reads the profile for itself:
-the simulated robot is a second opinion on what the planner makes of it.
+A kind registers itself in the module of its name beside this one. It reads the profile by itself,
+because the simulated robot is an independent check of the planner's reading.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from robot.twin.violations import Reporter
 from solver.files import JsonMapping
 
 DEGREE_US = 1000 / 90
-"""The usual hobby servo: a quarter turn for a millisecond more."""
+"""Pulse microseconds for a degree of the usual hobby servo: 1 ms for a quarter turn."""
 
 Scale = Callable[[float], float]
-"""From a motor's own units to quarter turns."""
+"""A conversion from a motor's own units to quarter turns."""
 
 Own = TypeVar("Own", bound=ActuatorSettings)
 
 EdgeHandler = Callable[[float, bool], None]
-"""Called with the time in microseconds and the level when a pin changes."""
+"""Callback for a change of a pin, with the time in microseconds and the level."""
 
 SIMULATED_MECHANISMS: Kinds[MakeParts] = Kinds(
     "simulated mechanism", "robot.twin.{kind}", BUILT_IN_MECHANISMS
@@ -44,7 +44,7 @@ class SimulatedMotor(ABC):
     """A motor of any kind; ``position`` is in its own units."""
 
     glides: ClassVar[bool] = False
-    """Whether it moves on between two edges of its pins."""
+    """True if it continues to move between two edges of its pins."""
 
     def __init__(self, name: str, position: float) -> None:
         self.name = name
@@ -53,67 +53,67 @@ class SimulatedMotor(ABC):
         self.lost_steps = 0
         self.self_locking = False
         self.limp_since_us: float | None = None
-        """When its power or pulses ended, though its board was not reset; None while it holds."""
+        """Time when its power or pulses ended without a reset of its board; None while it holds."""
 
     @property
     @abstractmethod
     def moving(self) -> bool:
-        """True if it is on its way."""
+        """True while it moves."""
 
     @property
     @abstractmethod
     def has_power(self) -> bool:
-        """True if it holds its place by force."""
+        """True if it actively holds its position."""
 
     def turn_by_hand(self, amount: float) -> bool:
-        """Move by this much, in its own units; return false if that takes more than a hand."""
+        """Move by ``amount`` in its own units; return false if a hand cannot."""
         if self.has_power or self.self_locking:
             return False
         self.position += amount
         return True
 
-    def reset(self) -> None:  # noqa: B027  # no pins matter, unless a kind says otherwise
-        """The firmware was reset: all its pins are low."""
+    def reset(self) -> None:  # noqa: B027  # a kind overrides it if its pins matter
+        """Handle a reset of the firmware: all its pins are low."""
 
     def advance(self, start_us: float, end_us: float) -> None:  # noqa: B027  # as above
         """Let time pass."""
 
     def has_stepped(self) -> bool:
-        """True if an edge has moved it since the last question."""
+        """Return true if an edge has moved it since the last call."""
         return False
 
-    def drift(self, amount: float) -> None:  # noqa: B027  # what is homed finds its place again
-        """Shift its true place by this much, in its own units, at the same command."""
+    def drift(self, amount: float) -> None:  # noqa: B027  # homing corrects any other motor
+        """Shift its true position by ``amount`` in its own units, for the same command."""
 
     def tremble_degrees(self, time_us: float) -> float:
-        """Return how far it is off its place at a moment, because it trembles."""
+        """Return its deviation at a moment because of trembling."""
         del time_us
         return 0.0
 
     def share_supply(self, others: int) -> None:  # noqa: B027  # drivers with a supply of their own
-        """Note that so many others move at the same time."""
+        """Set the number of other motors that move at the same time."""
 
     def lose_steps(self, steps: int) -> None:
-        """Miss its next steps without anybody noticing."""
+        """Miss the next steps silently."""
         raise ValueError(f"{self.name} has no steps to lose")
 
 
 class EndStop(Protocol):
-    """A switch or sensor that a motor's load works."""
+    """A switch or sensor that a motor's load actuates."""
 
     stuck: bool | None
     chatter: int
 
     def level(self, position: float) -> bool:
-        """Level of the input pin when the motor is at ``position``."""
+        """Return the level of the input pin when the motor is at ``position``."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """An obstacle in a motor's way, in its own units, and the violation of pushing against it.
+    """An obstacle to a motor, in its own units, and the violation of pushing against it.
 
     ``upwards``: it stops motion towards higher positions, else towards lower ones. A servo that
-    pushes for longer than it can is reported as ``kind``.
+    pushes for too long is reported as ``kind``.
     """
 
     at: float
@@ -124,9 +124,9 @@ class Stop:
 
 @dataclass(frozen=True)
 class Build:
-    """The build of one motor: obstacles in its way, and the robot's deviations, if any.
+    """The build of one motor: its obstacles, and the robot's deviations, if any.
 
-    ``degree_us``: pulse microseconds for a degree of a servo's shaft, where it was built as drawn.
+    ``degree_us``: pulse microseconds for a degree of a servo's shaft, if built as drawn.
     """
 
     misadjusted: Misadjustment | None = None
@@ -136,8 +136,8 @@ class Build:
 
 @dataclass(frozen=True)
 class WiredMotor:
-    """A motor, what the edges of each pin do to it, the end stops that it works, by pin, and its
-    driver, if that is on the board's UART."""
+    """A motor, handlers for edges by pin, the end stops it actuates by pin, and its driver, if that
+    is on the board's UART."""
 
     motor: SimulatedMotor
     edges: Mapping[int, EdgeHandler]
@@ -149,9 +149,9 @@ class WiredMotor:
 class MotorKind(Generic[Own]):
     """A kind of actuator in simulation.
 
-    ``wire`` makes the motor from its name, settings, physics, the position where it stands when
-    switched on, if one is named, how it was built in, and who hears of violations. ``scale`` is
-    made from its settings and the quarter turns of its named positions.
+    ``wire`` makes the motor from its name, settings, physics, the name of its position when
+    switched on (or None), its build, and the reporter of violations. ``scale`` makes its scale from
+    its settings and the quarter turns of its named positions.
     """
 
     wire: Callable[[str, Own, SimulatedActuator, str | None, Build, Reporter], WiredMotor]
@@ -167,12 +167,12 @@ class Lid(Protocol):
     """An arm that comes into the picture on its way down to the cube."""
 
     def depth(self, position: float, places: Collection[str]) -> float:
-        """Return by how much it is past where it is at one of these places, in its motor's units:
-        negative before that, infinite anywhere but on its way down."""
+        """Return the distance beyond the zone of these places, in the motor's units: negative
+        inside it, infinite except on the way down."""
 
 
 class SimulatedMechanism(Protocol):
-    """The parts that touch the cube, of whatever kind."""
+    """The parts of any kind that touch the cube."""
 
     slips: Slipping
 
@@ -181,31 +181,31 @@ class SimulatedMechanism(Protocol):
         """The cube they touch."""
 
     def update(self, positions: Mapping[str, float]) -> None:
-        """The motors are now at ``positions``: rotations in quarters, others in their own units."""
+        """Apply the motors' ``positions``: rotations in quarters, others in their own units."""
 
     def place(self, actuator: str, position: float) -> str | None:
-        """Name of the calibrated place an actuator is at, if any."""
+        """Return the name of the calibrated place an actuator is at, if any."""
 
     def note_reset(self) -> None:
-        """The firmware was reset: what was under way stays as it is, or falls back."""
+        """Handle a reset of the firmware: interrupted motions stay as they are, or fall back."""
 
     def set_square(self) -> None:
-        """A person sets cube and layers square by hand, each to what is nearest."""
+        """Set cube and layers square by hand, each to the nearest quarter."""
 
     def pose(self) -> Pose:
-        """Return the stickers' deviation from their booked places."""
+        """Return the stickers' deviation from their recorded places."""
 
 
 @dataclass(frozen=True)
 class MechanismParts:
     """The parts of a mechanism, as a profile describes them.
 
-    ``rotations``: motors whose positions count in quarter turns, with the quarter turns of their
-    named positions. ``start_places``: where servos stand when the robot is switched on, as it was
-    put away. ``around`` puts the parts around a cube. ``stops``: what is in the way of a motor.
-    ``good``: between which two places some positions of a motor are as good as any. ``carriers``:
-    motors that keep the cube from falling while they are at one of these places. ``lids``: arms
-    that get into the picture little by little, by their motors' names.
+    ``rotations``: motors with positions in quarter turns, and the quarter turns of their named
+    positions. ``start_places``: positions of servos when the robot is switched on, as it was put
+    away. ``around`` puts the parts around a cube. ``stops``: obstacles of each motor. ``good``:
+    ranges in which a motor's position is good. ``carriers``: motors that keep the cube from
+    falling while they are at one of these places. ``lids``: arms that get into the picture
+    gradually, by their motors' names.
     """
 
     rotations: Mapping[str, Mapping[str, int]]
@@ -218,29 +218,29 @@ class MechanismParts:
 
 
 MakeParts = Callable[[RobotProfile, Misadjustment | None], MechanismParts]
-"""The parts of a profile's mechanism; built as drawn, unless deviations are given."""
+"""Factory of a mechanism's parts from a profile, built as drawn if there are no deviations."""
 
 
 class SettingsReading(BaseModel):
-    """A kind's reading of its settings; all other keys do not matter to it."""
+    """A kind's reading of its settings; it ignores all other keys."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
 def parts_of(profile: RobotProfile, misadjusted: Misadjustment | None = None) -> MechanismParts:
-    """The parts of the profile's mechanism."""
+    """Return the parts of the profile's mechanism."""
     return SIMULATED_MECHANISMS[profile.mechanism.kind](profile, misadjusted)
 
 
 def scale_of(profile: RobotProfile, motor: str, angles: Mapping[str, int]) -> Scale:
-    """Return the motor's scale to quarter turns; raises InvalidRequest for a timed actuator."""
+    """Return the motor's scale to quarter turns. Raise InvalidRequest for a timed actuator."""
     settings = profile.actuators[motor]
     return MOTORS[settings.kind].scale(settings, angles)
 
 
 def degree_us(profile: RobotProfile, rotations: Mapping[str, Mapping[str, int]]) -> float:
-    """Pulse microseconds for a degree of a servo: as the profile has it for one that rotates, and
-    the same for all others; :data:`DEGREE_US` without one."""
+    """Return the pulse microseconds for a degree of any servo: those of a rotating one in the
+    profile, or :data:`DEGREE_US` if none rotates."""
     for name, angles in rotations.items():
         servo = profile.actuators[name]
         if isinstance(servo, Servo) and len(angles) > 1:
@@ -252,7 +252,7 @@ def degree_us(profile: RobotProfile, rotations: Mapping[str, Mapping[str, int]])
 
 
 def tolerance_quarters(profile: RobotProfile, misadjusted: Misadjustment | None) -> float:
-    """Return the deviation from square above which anything counts as wrong."""
+    """Return the deviation from square above which a position is wrong."""
     degrees = profile.simulation.tolerance_degrees
     if misadjusted is not None:
         degrees = min(degrees, TOLERANCE_DEGREES)
@@ -262,9 +262,9 @@ def tolerance_quarters(profile: RobotProfile, misadjusted: Misadjustment | None)
 def approached_from(
     places: Mapping[str, float], quarters: Mapping[str, int] | None
 ) -> dict[str, int]:
-    """Return from where a servo comes to each of its positions: 1 upwards, -1 downwards, 0 both.
+    """Return the direction in which a servo reaches each position: 1 upwards, -1 downwards, 0 both.
 
-    It comes to the ends of its way from between them, and stops that much before it is there.
+    It reaches its outermost positions from between them, and stops short of them by its slack.
     """
     low, high = (edge(places, key=places.__getitem__) for edge in (min, max))
     both = {name for name, angle in (quarters or {}).items() if not angle}
@@ -274,11 +274,11 @@ def approached_from(
 def position_errors(
     profile: RobotProfile, truth: Misadjustment | None, values: JsonMapping
 ) -> Mapping[str, float]:
-    """Degrees of the shaft by which each servo position in calibrated ``values`` is off, by key.
+    """Return the errors of servo positions in calibrated ``values``, by key, in shaft degrees.
 
-    One that holds the cube is off by how far it is from where a quarter turn next to never slips
-    and nothing presses too hard. ``truth``: how the robot was built; None: as drawn. Steppers count
-    from where they are switched on or homed, so their positions are right by definition.
+    The error of a holding position is its distance from the range in which a quarter turn almost
+    never slips and nothing presses too hard. ``truth``: the robot's build (None: as drawn).
+    Steppers count from their position when switched on or homed, so theirs are right by definition.
     """
     truth = truth or BUILT_AS_DRAWN
     parts = parts_of(profile, truth)

@@ -1,6 +1,6 @@
 """Pictures of the cube in the robot: perspective, stickers on black, uneven light, noise.
 
-Where a camera stands is found from how the profile says it sees the robot's sites.
+The position of a camera is computed from its views of the robot's sites in the profile.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from robot.twin.cube import NORMALS, SITES, CubeBody, FloatArray, Pose, face_axe
 from robot.twin.misadjustment import CameraTruth, LensTruth, LookTruth
 
 FOCAL_TRIALS = np.geomspace(0.6, 4.0, 40)
-"""Focal lengths tried, in picture widths: from a wide angle to a long lens."""
+"""Focal lengths to try, in picture widths: from a wide angle to a long lens."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optics:
     """A pinhole camera; the cube's faces are at +-1 in the robot frame.
 
-    ``distortion``: of its lens, a barrel's if negative; ``shift_px``: how far it is shaken.
+    ``distortion``: that of its lens, barrel if negative; ``shift_px``: displacement by shaking.
     """
 
     width: int
@@ -38,17 +38,17 @@ class Optics:
     shift_px: tuple[float, float] = (0.0, 0.0)
 
     def raise_scene(self, rise: float) -> Optics:
-        """Return it as it sees what has been raised, without that."""
+        """Return the optics that see an unraised scene as if raised by ``rise``."""
         up = np.array([0.0, rise, 0.0])
         return replace(self, translation=self.translation + self.rotation @ up)
 
     @property
     def position(self) -> FloatArray:
-        """float64[3]: where the lens is in the robot frame."""
+        """The position of the lens in the robot frame, float64[3]."""
         return np.asarray(-self.rotation.T @ self.translation)
 
     def project(self, points: FloatArray) -> FloatArray:
-        """float64[..., 2]: pixel coordinates (x right, y down) of points in the robot frame."""
+        """Return pixel coordinates (x right, y down) of points in robot frame. float64[..., 2]."""
         seen = points @ self.rotation.T + self.translation
         centre = np.array([self.width / 2, self.height / 2]) + self.shift_px
         flat = seen[..., :2] / seen[..., 2:]
@@ -58,14 +58,14 @@ class Optics:
 
 
 def site_corners(site: str) -> FloatArray:
-    """float64[4, 3]: corners of a face at the site, in the order of its drawing."""
+    """Return the corners of a face at the site, in the order of its drawing. float64[4, 3]."""
     normal, right, down = face_axes(site)
     signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
     return np.array([normal + right * x + down * y for x, y in signs], dtype=float)
 
 
 def place_camera(camera: CameraSettings) -> Optics:
-    """The pinhole camera that sees the views' quadrilaterals best."""
+    """Return the pinhole camera that fits the views' quadrilaterals best."""
     width, height = camera.resolution
     corners = np.concatenate([site_corners(view.site) for view in camera.views])
     pixels = np.concatenate([np.array(view.quad) * (width, height) for view in camera.views])
@@ -74,8 +74,8 @@ def place_camera(camera: CameraSettings) -> Optics:
 
 
 def moved_camera(optics: Optics, truth: CameraTruth) -> Optics:
-    """The camera as it really stands: tilted around the cube, then turned in its picture, farther
-    away and aside."""
+    """Return the camera in its true pose: tilted around the cube, then rotated in its picture,
+    farther away and shifted."""
     about_x, about_z = (degrees / 90 for degrees in truth.tilted_degrees)
     tilt = turned(NORMALS["R"], about_x) @ turned(NORMALS["F"], about_z)
     roll = turned(NORMALS["F"], truth.rotated_degrees / 90)
@@ -96,7 +96,7 @@ def _fit(corners: FloatArray, pixels: FloatArray, width: int, height: int, focal
 
 
 def _miss(optics: Optics, corners: FloatArray, pixels: FloatArray) -> float:
-    """Worst distance in pixels between calibrated and seen corners; infinite for no camera."""
+    """Return the maximum distance in pixels of calibrated and seen corners; infinite if invalid."""
     miss = float(np.abs(optics.project(corners) - pixels).max())
     return miss if math.isfinite(miss) else math.inf
 
@@ -117,15 +117,15 @@ PLASTIC = (18, 18, 20)
 TABLE = (92, 96, 98)
 LID = (58, 62, 66)
 LID_BOX = np.array([[0.12, 0.08], [0.88, 0.08], [0.86, 0.94], [0.14, 0.94]])
-"""A lid that hides the cube, in parts of the picture."""
+"""Corners of a lid that hides the cube, as fractions of the picture."""
 LID_WAY = 0.9
-"""The way from there to outside the picture, in parts of the picture."""
+"""Distance from there to outside the picture, as a fraction of the picture."""
 SHADOW_PART, SHADOW_SOFT = 1.3, 0.03
-"""Size of its shadow as a part of its own, and how soft its edge is, in parts of the width."""
+"""Size of its shadow relative to the lid, and blur of its edge as a fraction of the width."""
 STICKER_PART = 0.84
-"""Part of a cubie's edge that its sticker covers; the rest is black plastic."""
+"""Fraction of a cubie's edge that its sticker covers; the rest is black plastic."""
 STICKERLESS_PART = 0.95
-"""Part of a cubie's edge that is coloured on a stickerless cube, whose cubies are rounded."""
+"""Coloured fraction of a cubie's edge on a stickerless cube, which has rounded cubies."""
 LOGO_PART, LOGO = 0.42, (40, 44, 90)
 WOBBLE_HERTZ = (7.3, 9.1)
 BREATHING_HERTZ = 0.4
@@ -138,18 +138,18 @@ GAMMA = np.float32(2.2)
 GLARE_SIZE = (0.16, 0.11)
 """Width and height of a reflection, in half pictures."""
 LEAST_GLARE = 1e-5
-"""Part of the brightest glare that changes no level any more."""
+"""Fraction of the brightest glare below which it changes no level."""
 SPARE_GRAIN = 1 << 16
-"""Values of noise beyond a picture's: so many pictures may differ in theirs."""
+"""Number of noise values in excess of a picture's, and so of pictures with different noise."""
 
 
 @dataclass(frozen=True)
 class StudioLight:
     """The light of the scene. ``gains`` multiply linear R, G, B: a colour cast.
 
-    ``slope`` is the change of light from one edge of the picture to the other; ``vignette`` what
-    is lost in the corners; ``glare`` the strength of a reflection near ``glare_at`` (fractions);
-    ``flicker`` how much a picture may be brighter or darker than the next.
+    ``slope`` is the change of light from one edge of the picture to the other; ``vignette`` the
+    loss in the corners; ``glare`` the strength of a reflection near ``glare_at`` (fractions);
+    ``flicker`` the relative variation of brightness from picture to picture.
     """
 
     gains: tuple[float, float, float] = (1.0, 0.97, 0.9)
@@ -162,7 +162,7 @@ class StudioLight:
 
 @dataclass(frozen=True, eq=False)
 class Patch:
-    """A convex polygon in front of everything: float64[n, 2] in fractions of the picture, sRGB."""
+    """A convex polygon in front of the scene: float64[n, 2] in fractions of the picture, sRGB."""
 
     corners: FloatArray
     colour: tuple[int, ...]
@@ -170,10 +170,10 @@ class Patch:
 
 @dataclass(frozen=True)
 class Veil:
-    """A lid that comes in front of the picture from a side, in degrees clockwise from the top.
+    """A lid that enters the picture from a side, in degrees clockwise from the top.
 
-    ``part``: how far it has come, 0..1; ``shade``: the part of the light that it takes from what is
-    next to its edge.
+    ``part``: its progress, 0..1; ``shade``: the fraction of light that it takes from the scene
+    beside its edge.
     """
 
     from_degrees: float = 0.0
@@ -182,9 +182,9 @@ class Veil:
 
 
 class Painter:
-    """Draws frames for one camera; ``noise`` is the standard deviation in sRGB levels.
+    """A painter of frames for one camera; ``noise`` is the standard deviation in sRGB levels.
 
-    ``colours``: sRGB of the stickers by letter. One frame at a time, whichever threads ask.
+    ``colours``: sRGB of the stickers by letter. A lock exposes one frame at a time for all threads.
     """
 
     def __init__(
@@ -220,9 +220,9 @@ class Painter:
         props: Iterable[Patch] = (),
         time_us: float = 0.0,
     ) -> Image:
-        """uint8[H, W, 3] RGB of the cube, if there is one, as it stands.
+        """Return a picture, uint8[H, W, 3] RGB, of the cube, if there is one, in its pose.
 
-        ``lid`` is in the way of it; ``props`` are in front of it all.
+        ``lid`` is in front of it; ``props`` are in front of everything.
         """
         scene = self._empty.copy()
         if body is not None:
@@ -244,7 +244,7 @@ class Painter:
         return scene
 
     def _moving_optics(self, time_us: float) -> Optics:
-        """The optics of a camera whose arm trembles, and whose autofocus hunts."""
+        """Return the optics at a time, for a camera on a shaking arm with a hunting autofocus."""
         far, breath = self._lens.wobble_px, self._lens.breathing
         if not far and not breath:
             return self._optics
@@ -254,7 +254,7 @@ class Painter:
         return replace(self._optics, shift_px=(across, down), focal=focal)
 
     def _draw_cube(self, scene: Image, body: CubeBody, pose: Pose, optics: Optics) -> None:
-        """Cubie faces from far to near, each a black square with its sticker in it."""
+        """Draw cubie faces from far to near, each a black square with its sticker in it."""
         rotations = pose.sticker_rotations(body)
         cells = np.einsum("nij,nkj->nki", rotations, _squares(body, 1.0))
         part = STICKERLESS_PART if self._look.is_stickerless else STICKER_PART
@@ -273,14 +273,14 @@ class Painter:
                     self._fill(scene, optics.project(logos[number]), LOGO)
 
     def _logo_of(self, body: CubeBody) -> int | None:
-        """The white sticker with the maker's name: the one in the middle, if there is one."""
+        """Return the white sticker in the middle, which bears the logo, if there is one."""
         if not self._look.has_logo:
             return None
         white = np.flatnonzero(body.letters == "U")
         return int(white[len(white) // 2])
 
     def _draw_innards(self, scene: Image, body: CubeBody, pose: Pose, optics: Optics) -> None:
-        """The plastic seen inside a cube with a layer in mid-turn."""
+        """Draw the plastic seen inside a cube with a layer in mid-turn."""
         for site, quarters in pose.layers:
             normal, right, down = face_axes(site)
             inner = normal * (1 - 2 * pose.depth / body.size)
@@ -291,7 +291,7 @@ class Painter:
                 self._fill(scene, optics.project(square @ turn.T), PLASTIC)
 
     def _draw_covers(self, scene: Image, pose: Pose) -> None:
-        """Those pieces of the robot that lie on faces turned towards the camera."""
+        """Draw the pieces of the robot that lie on faces turned towards the camera."""
         for cover in pose.covers:
             middle = cover.mean(axis=0)
             outward = middle * (np.abs(middle) > 1.0)
@@ -299,7 +299,7 @@ class Painter:
                 self._fill(scene, self._optics.project(cover), LID)
 
     def _draw_lid(self, scene: Image, lid: Veil) -> None:
-        """The lid, as far as it is in the picture, and its shadow beside it."""
+        """Draw the lid, as far as it is in the picture, and its shadow beside it."""
         height, width = scene.shape[:2]
         angle = math.radians(lid.from_degrees)
         away = (1 - lid.part) * LID_WAY * np.array([math.sin(angle), -math.cos(angle)])
@@ -312,7 +312,7 @@ class Painter:
         self._fill(scene, np.asarray((LID_BOX + away) * (width, height)), LID)
 
     def _expose(self, scene: Image, light: StudioLight) -> Image:
-        """Light falls on the scene, the lens blurs it, the sensor adds noise and clips."""
+        """Apply the light to the scene, the lens's blur, and the sensor's noise and clipping."""
         if self._lens.blur_px >= LEAST_BLUR_PX:
             scene = np.asarray(cv2.GaussianBlur(scene, (0, 0), self._lens.blur_px), dtype=np.uint8)
         gain = self._gain(scene, light)
@@ -335,7 +335,7 @@ class Painter:
         return np.clip(levels, 0, 255, out=levels).astype(np.uint8)
 
     def _gain(self, scene: Image, light: StudioLight) -> float:
-        """Return the gain of automatic exposure and of a light that flickers."""
+        """Return the gain of automatic exposure and of flickering light."""
         gain = 1.0
         if self._lens.reexposed:
             level = max(float(scene[::16, ::16].mean()), 1.0)
@@ -345,7 +345,7 @@ class Painter:
         return min(gain, MOST_GAIN)
 
     def _sensor_noise(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
-        """Another cut from noise that is drawn once: drawing it takes longer than all the rest."""
+        """Return a random slice of noise drawn once: drawing it takes longer than all the rest."""
         count = math.prod(shape)
         if len(self._grain) < count:
             drawn = self._random.standard_normal(count + SPARE_GRAIN, dtype=np.float32)
@@ -361,7 +361,7 @@ class Painter:
         return np.asarray(field, dtype=np.float32)
 
     def _find_glare(self, light: StudioLight) -> tuple[tuple[slice, slice], NDArray[np.float32]]:
-        """Return the part of the picture in which glare shows, and the light that it adds there."""
+        """Return the part of the picture with visible glare, and the light it adds there."""
         along, spots = [], []
         for line, at, width in zip(self._grid(), light.glare_at, GLARE_SIZE, strict=True):
             off = (line.ravel() - (2 * at - 1)) / width
@@ -373,19 +373,19 @@ class Painter:
         return (along[1], along[0]), np.asarray(spot, dtype=np.float32)
 
     def _grid(self) -> tuple[FloatArray, FloatArray]:
-        """x and y from -1 to 1 over the picture; broadcastable."""
+        """Return x and y from -1 to 1 over the picture; broadcastable."""
         x = np.linspace(-1, 1, self._optics.width)[None, :]
         y = np.linspace(-1, 1, self._optics.height)[:, None]
         return x, y
 
     def _fill(self, scene: Image, corners: FloatArray, colour: tuple[int, ...]) -> None:
-        """Fill a convex polygon given in pixels, smooth at its edges."""
+        """Fill a convex polygon given in pixels, with smooth edges."""
         fixed = np.round(corners * (1 << SUBPIXEL_BITS)).astype(np.int32)
         cv2.fillConvexPoly(scene, fixed, colour, cv2.LINE_AA, SUBPIXEL_BITS)
 
 
 def _squares(body: CubeBody, part: float) -> FloatArray:
-    """float64[6 N^2, 4, 3]: corners of every cubie face, shrunk to ``part`` about its middle."""
+    """Return the corners of every cubie face, shrunk to ``part``. float64[6 N^2, 4, 3]."""
     middles = body.places / body.size
     sides = np.zeros((len(middles), 2, 3))
     for site in SITES:

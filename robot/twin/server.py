@@ -1,13 +1,13 @@
 """The simulated robot's sockets: pins to and from its boards; camera and panel for the daemon.
 
-The daemon's socket speaks JSON, one object per line. ``{"do": "frame", "camera": NAME}`` is
-answered by ``{"width", "height", "time_us", "calibrated"}`` and the picture's bytes;
-``{"do": "input", "pin", "pull"}`` and ``{"do": "output", "pin", "level"}`` set up and drive the
-Pi's pins, whose changes are sent as ``{"pin", "level"}``.
+The daemon's socket uses JSON, one object per line. The answer to ``{"do": "frame", "camera":
+NAME}`` is ``{"width", "height", "time_us", "calibrated"}`` and the picture's bytes. ``{"do":
+"input", "pin", "pull"}`` and ``{"do": "output", "pin", "level"}`` set up and drive the Pi's pins;
+the server sends changes of inputs as ``{"pin", "level"}``.
 
-Painting a large picture takes longer than a firmware may wait for an answer. So what a picture
-shows is taken down at the moment it is asked for, and painted on a thread of its own, while the
-event loop goes on answering.
+Painting a large picture takes longer than a firmware may wait for an answer. So the server takes a
+snapshot of the scene at the request, and paints it on a separate thread while the event loop goes
+on answering.
 """
 
 from __future__ import annotations
@@ -32,24 +32,23 @@ from solver.files import BadFile, JsonObject, parse_object
 SLICE_TICKS = TICKS_PER_S // 1000
 """Ticks granted at once: a millisecond."""
 CATCH_UP_S = 0.1
-"""Most real time made up for after the computer was busy; the rest is as if it had not been."""
+"""Maximum real time to catch up after the computer was busy; the rest is dropped."""
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 BOUNCES = 5
-"""How often the contact opens and closes before it comes to rest."""
+"""Number of changes of a contact before it comes to rest."""
 LevelListener = Callable[[int, bool], None]
 RECEIVE_BYTES = 1 << 14
-"""Played at a stretch: the firmware may wait so long, and has to answer the host in time."""
+"""Maximum bytes executed at a time: the firmware waits, but must answer the host in time."""
 
 
 async def keep_time(boards: Collection[PinPort], speed: float) -> None:
     """Let time pass for all boards, ``speed`` times as fast as real time, until cancelled.
 
-    A board that runs by itself keeps the computer's time and loses what it did not get of the
-    processor, so two such boards would part as no real ones do. Several boards therefore run as
-    they are granted: all of them the same few ticks, and no more until each has made these. The
-    robot sees every pin within such a slice of its change against pins of other boards, and exactly
-    against those of its own.
+    A board that runs by itself keeps the computer's time and loses time when it does not get the
+    processor, so two such boards would drift apart as no real ones do. Therefore several boards run
+    on granted time: all get the same few ticks, and no more until each has used them. The robot
+    sees changes of pins of different boards accurate to such a slice, and of one board exactly.
     """
     loop = asyncio.get_running_loop()
     slice_s = SLICE_TICKS / TICKS_PER_S / speed
@@ -57,7 +56,7 @@ async def keep_time(boards: Collection[PinPort], speed: float) -> None:
     while True:
         next_at = max(next_at + slice_s, loop.time() - CATCH_UP_S)
         await asyncio.gather(*(board.grant(SLICE_TICKS) for board in boards))
-        # Also when late: everybody else here wants to run, too.
+        # Also when late, so that other tasks can run.
         await asyncio.sleep(max(0.0, next_at - loop.time()))
 
 
@@ -65,7 +64,7 @@ async def keep_time(boards: Collection[PinPort], speed: float) -> None:
 async def listening(path: Path, talk: Talk, limit: int = 2**16) -> AsyncIterator[None]:
     """Let ``talk`` answer each connection to a socket at ``path`` while the context lasts.
 
-    Lines have at most ``limit`` bytes. Connections that are left at the end are closed.
+    Lines have at most ``limit`` bytes. At the end, open connections are closed.
     """
     connections: set[asyncio.Task[None]] = set()
 
@@ -73,7 +72,7 @@ async def listening(path: Path, talk: Talk, limit: int = 2**16) -> AsyncIterator
         task = asyncio.current_task()
         assert task is not None
         connections.add(task)
-        # asyncio's streams take a cancelled connection for an error, and print where it was.
+        # asyncio's streams treat a cancelled connection as an error, and print a traceback.
         with contextlib.suppress(asyncio.CancelledError):
             await talk(reader, writer)
         connections.discard(task)
@@ -91,7 +90,7 @@ async def listening(path: Path, talk: Talk, limit: int = 2**16) -> AsyncIterator
 
 
 class SimulatedPanel:
-    """Levels of the Pi's pins; listeners hear of inputs that change."""
+    """Levels of the Pi's pins; listeners are called for inputs that change."""
 
     def __init__(self) -> None:
         self.outputs: dict[int, bool] = {}
@@ -99,16 +98,16 @@ class SimulatedPanel:
         self._listeners: list[LevelListener] = []
 
     def connect(self, settings: PanelSettings) -> None:
-        """Put the parts that drive their pins at rest: the emergency stop's circuit is closed."""
+        """Set the parts that drive their pins to rest: the emergency stop's circuit is closed."""
         if settings.estop_gpio is not None:
             self.drive(settings.estop_gpio, settings.estop_active == "low")
 
     def listen(self, listener: LevelListener) -> None:
-        """Tell ``listener`` of every change of an input from now on."""
+        """Call ``listener`` for every change of an input from now on."""
         self._listeners.append(listener)
 
     def leave(self, listener: LevelListener) -> None:
-        """Stop telling ``listener``."""
+        """Stop calling ``listener``."""
         self._listeners.remove(listener)
 
     def pull(self, pin: int, level: bool) -> bool:
@@ -131,16 +130,16 @@ class SimulatedPanel:
         self._contact(pin, rest)
 
     def _contact(self, pin: int, level: bool) -> None:
-        """Make a burst of edges, without pauses that a busy computer would stretch into presses."""
+        """Make a burst of edges without pauses, as a busy computer would stretch these."""
         for number in range(BOUNCES):
             self.drive(pin, level if number % 2 == 0 else not level)
 
 
 class PinPort:
-    """Listens for the connection of a board's firmware and plays what comes through it.
+    """A socket for the connection of a board's firmware, which executes the records it receives.
 
-    Everything runs in the event loop's thread. ``catch_up`` reads whatever has arrived, so that a
-    frame asked for after the firmware reported the end of a motion shows the end of it.
+    Everything runs in the event loop's thread. ``catch_up`` reads everything received, so that a
+    frame requested after the firmware reported the end of a motion shows the end of it.
     """
 
     def __init__(
@@ -160,7 +159,7 @@ class PinPort:
         self._connection: socket.socket | None = None
 
     def open(self) -> None:
-        """Start to listen; must be called in the event loop."""
+        """Start listening; must be called in the event loop."""
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.setblocking(False)
         self._listener.bind(str(self.path))
@@ -176,32 +175,32 @@ class PinPort:
             self._listener = None
 
     def catch_up(self) -> None:
-        """Play everything the firmware has sent until now, and not what it goes on to send."""
+        """Execute everything the firmware has sent until now, and nothing it sends meanwhile."""
         waiting = self._waiting_bytes()
         while self._connection is not None and waiting > 0:
             received = self._receive(min(waiting, RECEIVE_BYTES))
             waiting = waiting - received if received else 0
 
     def send_input(self, pin: int, level: bool) -> None:
-        """Send an input's level to the firmware, if it is there."""
+        """Send an input's level to the firmware, if connected."""
         self._send(input_record(pin, level))
 
     async def grant(self, ticks: int) -> None:
-        """Let ticks pass for firmware that runs as granted, if it is there."""
+        """Let ticks pass for firmware that runs on granted time, if connected."""
         if self._connection is not None:
             self._granted.clear()
             self._send(order_record(Kind.GRANT, ticks))
             await self._granted.wait()
 
     def press_reset(self) -> None:
-        """Press the reset button of a board whose firmware runs as granted."""
+        """Press the reset button of a board whose firmware runs on granted time."""
         self._send(order_record(Kind.RESET))
 
     def _end_wait(self) -> None:
         self._granted.set()
 
     def _send(self, record: bytes) -> None:
-        """Send a record; firmware that has died, or does not read, misses it."""
+        """Send a record; firmware that has ended, or does not read, misses it."""
         if self._connection is not None:
             with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
                 self._connection.send(record)
@@ -219,7 +218,7 @@ class PinPort:
             self.send_input(pin, level)
 
     def _waiting_bytes(self) -> int:
-        """Return the bytes that have arrived and not been read."""
+        """Return the number of received bytes not yet read."""
         if self._connection is None:
             return 0
         count = array.array("i", [0])
@@ -227,7 +226,7 @@ class PinPort:
         return count[0]
 
     def _receive(self, limit: int = RECEIVE_BYTES) -> int:
-        """Play up to ``limit`` bytes that have arrived; return their number."""
+        """Execute up to ``limit`` received bytes; return their number."""
         if self._connection is None:
             return 0
         try:
@@ -251,11 +250,11 @@ class PinPort:
 
 
 class TwinServer:
-    """Serves one simulated robot to the firmware of its boards and to any number of daemons.
+    """A server of one simulated robot for the firmware of its boards and any number of daemons.
 
-    ``chips`` make the pulses of boards whose firmware only says how long they are. Several boards
-    run as granted here (see :mod:`robot.twin.server`), ``speed`` times as fast as real time;
-    one keeps its own time.
+    ``chips`` make the pulses of boards whose firmware only states their widths. Several boards run
+    on time granted here (see :func:`keep_time`), ``speed`` times as fast as real time; a single
+    board keeps its own time.
     """
 
     def __init__(
@@ -311,7 +310,7 @@ class TwinServer:
                 await self._answer(parse_object(line, "the daemon"), writer)
                 await writer.drain()
         except (ConnectionError, BadFile, KeyError):
-            pass  # whoever sends what the daemon never sends is left
+            pass  # end the connection of a client that sends what the daemon never sends
         finally:
             self.panel.leave(tell)
 

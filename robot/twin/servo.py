@@ -1,4 +1,4 @@
-"""Hobby servos, simulated: the arm follows the width of the pulse, as fast as it can."""
+"""Simulated hobby servos: the arm follows the pulse width at a limited speed."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from robot.twin.registry import (
 from robot.twin.violations import Reporter
 
 SIGNAL_LOST_US = 100_000.0
-"""A servo without a pulse for this long goes limp and stays where it is."""
+"""Time without a pulse after which a servo goes limp and stays in place."""
 SHORTEST_PULSE_US, LONGEST_PULSE_US = 300.0, 2_900.0
-"""Anything else is no servo pulse; servos ignore it."""
+"""Limits of a servo pulse; servos ignore any other."""
 HUNTING_HERTZ = 5.7
 CREEPING_US = 150_000.0
-"""Time in which a servo that creeps goes on by two thirds of what is left."""
+"""Time in which a creeping servo covers two thirds of the remaining distance."""
 ROUNDING_US = 1e-6
-"""A way that is too short to be one: no more than the rounding of a position."""
+"""Distance below which a difference of positions is only rounding."""
 ARRIVED = 0.05
-"""The part of its creeping that is too little to move it any more."""
+"""Fraction of the creeping distance at which a servo has arrived."""
 DEFAULT_SPEED_US_PER_S = 5_000.0
 LONGEST_PUSH_US = 1_000_000.0
-"""A servo may push against a stop for so long: more than any motion takes, less than harms it."""
+"""Maximum time for pushing against a stop: longer than any motion, shorter than does harm."""
 
 
 class ServoMotor(SimulatedMotor):
     """A hobby servo: its arm follows the width of the pulse at a limited speed.
 
-    Positions are microseconds of pulse, in a misadjusted robot of the pulse that the profile thinks
-    right for them (see :class:`ServoTruth`). It goes no further than ``stops``.
+    Positions are microseconds of pulse. In a misadjusted robot they are those of the pulse that is
+    right according to the profile (see :class:`ServoTruth`). ``stops`` limit its motion.
     """
 
     glides: ClassVar[bool] = True
@@ -79,34 +79,34 @@ class ServoMotor(SimulatedMotor):
 
     @property
     def moving(self) -> bool:
-        """True if the arm has yet to reach the place of the pulse."""
+        """True if the arm has not yet reached the position of the pulse."""
         return self._goal != self.position and not self.jammed
 
     @property
     def has_power(self) -> bool:
-        """True while it gets pulses."""
+        """True while it receives pulses."""
         return self.target is not None
 
     def turn_by_hand(self, amount: float) -> bool:
-        """See :meth:`SimulatedMotor.turn_by_hand`: with the next pulse it goes back."""
+        """See :meth:`SimulatedMotor.turn_by_hand`: the next pulse moves it back."""
         turned = super().turn_by_hand(amount)
         self._goal = self.position if turned else self._goal
         return turned
 
     def reset(self) -> None:
-        """The signal wire falls without that being the end of a pulse."""
+        """Handle a reset: the signal falls, but that does not end a pulse."""
         self._rise_us, self._was_reset = None, True
 
     def pulse_edge(self, time_us: float, level: bool) -> None:
-        """The signal wire changes its level."""
+        """Handle a change of the signal's level."""
         if level:
             self._rise_us = time_us
             return
         if self._rise_us is None:
             return
-        # To the nanosecond: a pulse that stays the same is no new aim late in a run, either.
+        # To the nanosecond, so that late in a run an unchanged pulse is still no new target.
         width, self._rise_us = round(time_us - self._rise_us, 3), None
-        if width <= 0:  # switched off in the tick it was to rise: the wire never rose
+        if width <= 0:  # switched off in the tick of its rise: the signal never rose
             return
         self._last_pulse_us = time_us
         if SHORTEST_PULSE_US <= width <= LONGEST_PULSE_US:
@@ -115,12 +115,12 @@ class ServoMotor(SimulatedMotor):
             self._report("bad-pulse", f"{self.name}: a pulse of {width:.1f} us", self.name)
 
     def drift(self, amount: float) -> None:
-        """See :meth:`SimulatedMotor.drift`: worn gears, a horn that slips. It moves with its next
+        """See :meth:`SimulatedMotor.drift`: worn gears, a slipping horn. It moves at the next
         pulse."""
         self._truth = replace(self._truth, zero_us=self._truth.zero_us + amount)
 
     def tremble_degrees(self, time_us: float) -> float:
-        """See :meth:`SimulatedMotor.tremble_degrees`: it hunts while it has a pulse."""
+        """See :meth:`SimulatedMotor.tremble_degrees`: it hunts while it receives pulses."""
         if self.target is None:
             return 0.0
         swing = math.sin(2 * math.pi * HUNTING_HERTZ * time_us / 1e6)
@@ -138,7 +138,7 @@ class ServoMotor(SimulatedMotor):
         left, creep = self._goal - self.position, self._truth.creep_us
         reach = self._speed * self._supply * (end_us - start_us)
         far = abs(left) - creep
-        # Rounding may end the way up to there a little early: what is left is creeping as well.
+        # Rounding may end the fast part a little early; the remainder is creeping as well.
         if far > ROUNDING_US:
             self.position += copysign(min(reach, far), left)
         else:
@@ -151,8 +151,7 @@ class ServoMotor(SimulatedMotor):
         self._supply = 1 - self._truth.sag * others
 
     def _rest(self, target: float) -> float:
-        """Return the place where it will come to rest: within its dead band, and before whatever
-        stops it."""
+        """Return the position where it will stop: within its dead band, and before any stop."""
         half = self._truth.slack_us / 2
         rest = max(target - half, min(target + half, self.position))
         if self._truth.loose_us:
@@ -162,7 +161,7 @@ class ServoMotor(SimulatedMotor):
         return rest
 
     def _push(self, duration_us: float) -> None:
-        """Note how long it has been pushing against what stops it."""
+        """Measure the time of pushing against a stop, and report it if too long."""
         pushed = next((stop for stop in self._stops if self._is_pushing(stop)), None)
         if pushed is None:
             self._pushed_us = 0.0
@@ -196,7 +195,7 @@ def wire_servo(
     build: Build,
     report: Reporter,
 ) -> WiredMotor:
-    """The servo on its pin; when switched on it stands at ``start`` or its first position."""
+    """Return the servo on its pin, at ``start`` or its first position when switched on."""
     at = settings.positions_us[start or next(iter(settings.positions_us))]
     speed = physics.max_speed_us_per_s or DEFAULT_SPEED_US_PER_S
     if build.misadjusted is None:
@@ -210,7 +209,7 @@ def wire_servo(
 
 
 def servo_scale(settings: Servo, angles: Mapping[str, int]) -> Scale:
-    """Linear between its calibrated positions, and on beyond the outermost two."""
+    """Return a scale that is linear between calibrated positions, and extrapolated beyond them."""
     known = sorted((settings.positions_us[place], angle) for place, angle in angles.items())
     if len(known) == 1:
         known = [(known[0][0] - 1, known[0][1]), *known]

@@ -1,4 +1,4 @@
-"""The simulated robot: pin changes in, its own account of what happened out."""
+"""The simulated robot: it takes pin changes and reports their effects independently."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from solver.errors import InvalidRequest
 
 
 def cube_put_in(size: int, seed: int, misadjusted: Misadjustment | None) -> CubeBody:
-    """Return the scrambled cube in a robot when it is switched on."""
+    """Return the scrambled cube that is in a robot when switched on."""
     if misadjusted is not None and misadjusted.look.has_alike_faces and size in ALIKE_AFTER:
         return make_alike_faces(size)
     return scrambled(size, seed)
@@ -51,9 +51,10 @@ def cube_put_in(size: int, seed: int, misadjusted: Misadjustment | None) -> Cube
 
 @dataclass(frozen=True)
 class Assembly:
-    """Motors by name, what each pin of a board does, end stops by board and pin, and the mechanism
-    they move. ``carriers``, ``lids``: see :class:`robot.twin.registry.MechanismParts`. ``drivers``:
-    stepper drivers on a board's UART, by motor; ``lines``: these UARTs, by board.
+    """Motors by name, edge handlers and end stops by board and pin, and the mechanism they move.
+
+    ``carriers``, ``lids``: see :class:`robot.twin.registry.MechanismParts`. ``drivers``: stepper
+    drivers on a board's UART, by motor; ``lines``: these UARTs, by board.
     """
 
     motors: Mapping[str, SimulatedMotor]
@@ -70,7 +71,7 @@ class Assembly:
 def assemble(
     profile: RobotProfile, body: CubeBody, report: Reporter, misadjusted: Misadjustment | None
 ) -> Assembly:
-    """The robot of ``profile`` holding ``body``, at rest where it is switched on."""
+    """Return the robot of ``profile`` with ``body``, as it is when switched on."""
     motors: dict[str, SimulatedMotor] = {}
     edges: dict[str, dict[int, tuple[EdgeHandler, ...]]] = {
         name: {} for name in profile.every_board
@@ -105,20 +106,20 @@ def assemble(
 
 
 STRIDE_US = 4_000.0
-"""Longest stretch of time simulated at once while something moves."""
+"""Maximum time step of the simulation while something moves."""
 SAG_US = 10e6
-"""A part without power carries the cube for less than this."""
+"""Time for which a part without power can carry the cube."""
 
 InputListener = Callable[[str, int, bool], None]
-"""Called with board, pin and level when the robot changes an input of the firmware."""
+"""Callback for a change of the firmware's inputs by the robot, with board, pin and level."""
 
 
 class SimulatedRobot:
-    """Motors, mechanism and cube of one profile, driven by the pins of its boards alone.
+    """Motors, mechanism and cube of one profile, driven only by the pins of its boards.
 
-    Times given to it are microseconds of a board's clock, which starts again at zero after a
-    :meth:`reset`; its own time goes on. All boards count it alike: see :class:`PinStream`.
-    ``misadjusted``: it was not built as the profile says.
+    Time arguments are microseconds of a board's clock, which restarts at zero after a
+    :meth:`reset`; the robot's own time goes on. All boards' clocks run alike: see
+    :class:`PinStream`. ``misadjusted``: deviations of its build from the profile.
     """
 
     def __init__(
@@ -148,7 +149,7 @@ class SimulatedRobot:
 
     @property
     def time_us(self) -> float:
-        """Simulated time since the start, across firmware resets."""
+        """The simulated time since the start, across firmware resets."""
         return self.incidents.time_us
 
     @property
@@ -158,16 +159,16 @@ class SimulatedRobot:
 
     @property
     def violations(self) -> list[Violation]:
-        """Events that must never happen."""
+        """The events that must never happen but did."""
         return self.incidents.violations
 
     @property
     def solved(self) -> bool:
-        """The robot's own verdict: every side one colour and nothing left half turned."""
+        """True if every side of the cube has one colour and no layer is half turned."""
         return self.body.solved and not self._parts.mechanism.pose().layers_open
 
     def inputs(self, board: str = FIRST_BOARD) -> dict[int, bool]:
-        """Levels the robot drives into a board's pins (end stops)."""
+        """Return the levels that the robot drives into a board's pins (end stops)."""
         return {pin: level for (at, pin), level in self._inputs.items() if at == board}
 
     @property
@@ -176,11 +177,11 @@ class SimulatedRobot:
         return any(motor.moving for motor in self.motors.values())
 
     def pose(self) -> Pose:
-        """Return the cube's place, for the camera."""
+        """Return the cube's pose, for the camera."""
         return self._parts.mechanism.pose()
 
     def seen_pose(self) -> Pose:
-        """Return the cube's place in a picture: with servos that tremble while they hold it."""
+        """Return the cube's pose in a picture, with the trembling of servos that hold it."""
         pose = self.pose()
         off = sum(motor.tremble_degrees(self.time_us) for motor in self._turning)
         if not off:
@@ -188,23 +189,23 @@ class SimulatedRobot:
         return replace(pose, whole=turned(NORMALS["D"], off / 90) @ pose.whole)
 
     def place(self, actuator: str) -> str | None:
-        """The calibrated place an actuator is at, None while it is elsewhere."""
+        """Return the calibrated place an actuator is at, None while it is elsewhere."""
         return self._parts.mechanism.place(actuator, self.motors[actuator].position)
 
     def degrees_beyond(self, actuator: str, places: Collection[str]) -> float:
-        """Return how many degrees a part is past where it is at one of these places and out of the
-        picture, negative before that; infinite where it hides the cube as a whole."""
+        """Return the degrees of a part beyond the zone of these places, where it is out of the
+        picture: negative inside it, infinite if the part hides the whole cube."""
         lid = self._parts.lids.get(actuator)
         if lid is not None:
             return lid.depth(self.position(actuator), places) / self._degree_us
         return -math.inf if self.place(actuator) in places else math.inf
 
     def position(self, actuator: str) -> float:
-        """Return where the load of an actuator is, in its own units."""
+        """Return the position of an actuator's load, in its own units."""
         return self.motors[actuator].position
 
     def reset(self, board: str = FIRST_BOARD) -> None:
-        """A board has booted: its clock is at zero and all its pins are low."""
+        """Handle the boot of a board: its clock is at zero and all its pins are low."""
         self._offset_us[board] = self.time_us
         for name, motor in self.motors.items():
             if self.profile.board_name_of(name) == board:
@@ -212,10 +213,10 @@ class SimulatedRobot:
         self._parts.mechanism.note_reset()
 
     def pin_changed(self, time_us: float, pin: int, level: bool, board: str = FIRST_BOARD) -> None:
-        """A board changed an output. Pins the robot does not use are ignored."""
+        """Handle a change of a board's output. Pins the robot does not use are ignored."""
         self.advance(time_us, board)
         self.edges += 1
-        # Another board may be a moment ahead: what this one did has lasted as long all the same.
+        # Another board may be a moment ahead, but this board's pulses keep their own length.
         at_us = time_us + self._offset_us[board]
         for handler in self._parts.edges[board].get(pin, ()):
             handler(at_us, level)
@@ -225,14 +226,14 @@ class SimulatedRobot:
                 break
 
     def advance(self, time_us: float, board: str = FIRST_BOARD) -> None:
-        """Let time pass up to ``time_us`` of a board's clock."""
+        """Advance the simulation to ``time_us`` of a board's clock."""
         until = time_us + self._offset_us[board]
         while (left := until - self.time_us) > 0:
             travelling = self._travelling()
             self._stride(min(left, STRIDE_US) if travelling else left, travelling)
 
     def insert(self, body: CubeBody) -> None:
-        """A person takes the cube out of the resting robot and puts another one in."""
+        """Replace the cube, as a person does while the robot is at rest."""
         self.body.become(body)
 
     def jam(self, actuator: str, jammed: bool = True) -> None:
@@ -240,7 +241,7 @@ class SimulatedRobot:
         self.motors[actuator].jammed = jammed
 
     def turn_by_hand(self, actuator: str, degrees: float) -> None:
-        """A person turns a part that rotates; raises :class:`InvalidRequest` if it holds."""
+        """Turn a rotating part by hand; raise :class:`InvalidRequest` if it holds its position."""
         motor, scale = self.motors[actuator], self._parts.scales[actuator]
         quarters = scale(motor.position + 1) - scale(motor.position)
         if not motor.turn_by_hand(degrees / 90 / quarters):
@@ -258,20 +259,20 @@ class SimulatedRobot:
         return self._parts.drivers
 
     def ask_drivers(self, time_us: float, datagram: bytes, board: str = FIRST_BOARD) -> bytes:
-        """Return what a board's stepper drivers answer to bytes that it sent."""
+        """Return the answer of a board's stepper drivers to bytes that it sent."""
         return self._parts.lines[board].answer(time_us + self._offset_us[board], datagram)
 
     def cut_motor_supply(self) -> None:
-        """Let the voltage of all stepper drivers sink until they switch off."""
+        """Drop the supply voltage of all stepper drivers until they switch off."""
         for driver in self.drivers.values():
             driver.undervoltage = True
 
     def trouble_driver(self, actuator: str, trouble: DriverStatus) -> None:
-        """Give the driver of a stepper something to report."""
+        """Inject a fault that the driver of a stepper reports."""
         self.drivers[actuator].suffer(trouble)
 
     def mend(self) -> None:
-        """Undo whatever is wrong with actuators, end stops and stepper drivers."""
+        """Undo all faults of actuators, end stops and stepper drivers."""
         for driver in self.drivers.values():
             driver.mend()
         for name, motor in self.motors.items():
@@ -279,19 +280,19 @@ class SimulatedRobot:
             self.stick_end_stop(name, None)
 
     def lose_steps(self, actuator: str, steps: int = 1) -> None:
-        """Make a stepper miss its next steps without anybody noticing."""
+        """Make a stepper miss its next steps silently."""
         self.motors[actuator].lose_steps(steps)
 
     def steps_lost(self, actuator: str) -> int:
-        """Return the steps that a stepper was commanded to make and did not; 0 for a servo."""
+        """Return the commanded steps that a stepper did not make; 0 for a servo."""
         return self.motors[actuator].lost_steps
 
     def slip_cube(self) -> None:
-        """Make the cube slip out of the way the next time it should be moved as a whole."""
+        """Make the cube slip once, the next time a part turns or rolls it."""
         self._parts.mechanism.slips.wanted += 1
 
     def set_square(self) -> None:
-        """A person sets cube and layers square by hand."""
+        """Set cube and layers square, as a person does by hand."""
         self._parts.mechanism.set_square()
 
     def stick_end_stop(self, actuator: str, active: bool | None) -> None:
@@ -302,20 +303,20 @@ class SimulatedRobot:
         self._drive_inputs()
 
     def bounce_end_stop(self, actuator: str, steps: int) -> None:
-        """Let an end stop's contacts chatter within ``steps`` of where they open; 0 repairs it."""
+        """Make an end stop's contacts chatter within ``steps`` of their edges; 0 repairs it."""
         for stop, motor in self._parts.end_stops.values():
             if motor.name == actuator:
                 stop.chatter = steps
 
     def _travelling(self) -> bool:
-        # Asked at every edge of every pin: a generator would take as long as the motors.
+        # Called at every edge of every pin: a generator would take as long as the motors.
         for motor in self._gliding:  # noqa: SIM110
             if motor.moving:
                 return True
         return False
 
     def _stride(self, stride_us: float, travelling: bool) -> None:
-        """Some motors travel through time; steppers have made their steps at once."""
+        """Advance time by ``stride_us``: servos move on, steppers have already made their steps."""
         start = self.incidents.time_us
         self.incidents.time_us = end = start + stride_us
         if travelling:
@@ -331,20 +332,20 @@ class SimulatedRobot:
                 self._let_sag(motor, motor.limp_since_us)
 
     def _let_sag(self, motor: SimulatedMotor, since_us: float) -> None:
-        """Report a part that was switched off for long while it carried the cube.
+        """Report a part without power for too long while it carries the cube.
 
-        Not if the whole robot is off: whoever does that takes the cube out.
+        Report nothing if the whole robot is off: the person who does that removes the cube.
         """
         place = self.place(motor.name)
         carries = place in self._parts.carriers[motor.name] and not motor.self_locking
         is_on = any(other.has_power for other in self.motors.values())
         if carries and is_on and self.time_us - since_us > SAG_US:
-            motor.limp_since_us = None  # it sags once
+            motor.limp_since_us = None  # report it once
             text = f"{motor.name} carries the cube and has no power: the cube sags"
             self.incidents.report("cube-sags", text, motor.name)
 
     def _touch(self) -> None:
-        """Tell the mechanism where its motors are."""
+        """Pass the motors' positions to the mechanism."""
         scales = self._parts.scales
         self._parts.mechanism.update(
             {
@@ -364,41 +365,42 @@ class SimulatedRobot:
 
 
 NO_PIN = 0xFFFF
-"""Of records that are about none."""
+"""Pin number of records that concern no pin."""
 RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "u1")])
-"""A change of a pin: half microseconds since the firmware's boot, pin, level, kind."""
+"""Type of a record: half microseconds since the firmware's boot, pin, level, kind."""
 
 
 class Kind(IntEnum):
-    """Kinds of records. Time records keep the robot going while nothing changes."""
+    """Kinds of records. Time records advance the robot while nothing changes."""
 
     LEVEL = 0
-    """The firmware changed an output; or, to the firmware: an input has changed."""
+    """The firmware changed an output. To the firmware: an input has changed."""
     TIME = 1
-    """Nothing else happened until this time."""
+    """Time has passed without any other event."""
     RESET = 2
     """The firmware has booted: its clock is at zero and its outputs are low. To a firmware that
-    runs as granted: the reset button is pressed."""
+    runs on granted time: the reset button is pressed."""
     READ = 3
-    """The firmware asks for the level of an input and waits for the same record back."""
+    """The firmware requests the level of an input and waits for the same record back."""
     GRANT = 5
-    """To a firmware that runs as granted: so many ticks may pass; from it: they have passed."""
+    """To a firmware that runs on granted time: the number of ticks that may pass. From it: they
+    have passed."""
     HANG = 6
-    """To a firmware that runs as granted: its main loop hangs from now on."""
+    """To a firmware that runs on granted time: its main loop hangs from now on."""
     WRITE = 8
-    """The firmware told what makes the pin's pulses: ``level`` is the number of a PWM file."""
+    """The firmware wrote to the chip of a pin's pulses; ``level``: the number of a PWM file."""
     DRIVER = 9
     """A byte on the line to the stepper drivers, in ``level``; from them, a byte of the answer."""
     ANSWER = 10
-    """The firmware asks for their answer and waits for this record behind its bytes."""
+    """The firmware requests their answer and waits for this record after its bytes."""
 
 
 class PinStream:
-    """Cuts the stream of a board into records and plays them; ``answer`` sends bytes to it.
+    """A parser that cuts a board's stream into records and executes them.
 
-    ``chips`` make the pulses of a firmware that only says how long they are. ``drift``: how much
-    faster than the robot's time the board's clock goes. ``on_granted`` hears that the time granted
-    has passed.
+    ``answer`` sends bytes to the board. ``chips`` make the pulses of a firmware that only states
+    their widths. ``drift``: fraction by which the board's clock is faster than the robot's time.
+    ``on_granted`` is called when the granted time has passed.
     """
 
     def __init__(
@@ -419,7 +421,7 @@ class PinStream:
         self._datagram = b""
 
     def feed(self, data: bytes) -> None:
-        """Play what has arrived; an incomplete record waits for its rest."""
+        """Execute the received records; an incomplete one waits for its rest."""
         data = self._rest + data
         whole = len(data) - len(data) % RECORD.itemsize
         self._rest = data[whole:]
@@ -429,7 +431,7 @@ class PinStream:
             self._play(ticks, pin, level, kind)
 
     def restart(self) -> None:
-        """A new connection: half a record of the old one is of no use."""
+        """Handle a new connection: discard an incomplete record of the old one."""
         self._rest = b""
 
     def _play(self, ticks: int, pin: int, level: int, kind: int) -> None:
@@ -477,5 +479,5 @@ def input_record(pin: int, level: bool) -> bytes:
 
 
 def order_record(kind: Kind, ticks: int = 0) -> bytes:
-    """Return the record that grants time or a reset to firmware that runs as granted."""
+    """Return a record of time or of a reset for firmware that runs on granted time."""
     return struct.pack("<QHBB", ticks, NO_PIN, 0, kind)

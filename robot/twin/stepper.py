@@ -1,4 +1,4 @@
-"""Steppers, simulated: a rotor that follows its steps if it can, a load with play, an end stop."""
+"""Simulated steppers: a rotor that follows its steps if it can, a load with play, an end stop."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from robot.twin.tmc2209 import Tmc2209
 from robot.twin.violations import Reporter
 
 WINDOW_STEPS = 8
-"""The rotor's inertia evens out what is shorter than this."""
+"""Number of steps over which the rotor's inertia averages."""
 PAUSE_US = 5_000.0
-"""After so long without a step, and three times the last interval, the rotor is at rest."""
+"""Time without a step after which the rotor is at rest, if also 3 times the last interval."""
 ONE_PLACE_STEPS = 160
-"""How wide a sensor with one place is, times sixteen."""
+"""Width of a sensor with one place, times sixteen."""
 SLIP_FULL_STEPS = 2
-"""A rotor further behind its field is drawn on to the next place where that looks the same."""
+"""Lag beyond which the field draws a rotor to the next place where it looks the same."""
 NOTICED_FULL_STEPS = 1.4
-"""Full steps by which the field is ahead of a rotor when its stall is noticed."""
+"""Full steps by which the field is ahead of a rotor when its stall is detected."""
 FULL_STEPS_PER_TURN = 200
-"""Full steps in a turn of a motor that drives a layer or the cube directly."""
+"""Full steps per turn of a motor that drives a layer or the cube directly."""
 STALL_MARGIN = 1.5
-"""A stepper of unknown torque stalls this much above what its profile allows."""
+"""Ratio of stall limits to the profile's limits, for a stepper of unknown torque."""
 
 
 class Rotor:
-    """Follows steps with limited torque.
+    """A rotor that follows steps with limited torque.
 
-    Speed is that over the last few steps: single intervals are never even. The rotor's energy
-    (speed squared, in steps^2/s^2) can change by twice the stall acceleration with each step; a
-    command that runs further ahead of it than three steps' worth, or than a seventh of the energy,
-    makes the rotor slip. Where a turn has ``microsteps`` times the profile's steps, inertia evens
-    out so many times as many of them, and three of the profile's count. ``slip``: steps after which
-    the field looks the same, for which a rotor that slips stays where it is.
+    Its speed is the average over the last few steps, since single intervals are never even. Its
+    energy (speed squared, in steps^2/s^2) can change by twice the stall acceleration with each
+    step. If the commanded energy differs by more than three steps' worth plus 15 % of it, the rotor
+    slips. If a turn has ``microsteps`` times the profile's steps, the average is over that many
+    times as many, and the three steps are the profile's. ``slip``: steps after which the field
+    looks the same; a slipping rotor stays in place for these.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Rotor:
         self._pause_us = pause_us(microsteps)
         self._finer = max(1.0, microsteps)
         window = round(WINDOW_STEPS * self._finer)
-        # Speed is over the window: slowing down as hard as it can, it has half of that at its last.
+        # Speed averages over the window: at full deceleration it is half a window behind.
         self._stopping_steps = window / 2 + 1
         self._stall_speed = stall_speed
         self._gain = 2 * stall_acceleration
@@ -70,15 +70,15 @@ class Rotor:
 
     @property
     def turning(self) -> bool:
-        """True if steps have come lately."""
+        """True if it has received steps recently."""
         return bool(self._times)
 
     def can_start(self, interval_us: float) -> bool:
-        """Return true if a rotor at rest follows a step this long after one it did not follow."""
+        """Return true if a rotor at rest follows a step ``interval_us`` after a missed one."""
         return (1e6 / max(interval_us, 0.5)) ** 2 <= 3 * self._gain
 
     def step(self, time_us: float) -> str | None:
-        """Make a step; None, or why the rotor slips instead."""
+        """Make a step; return None, or the reason why the rotor slips instead."""
         fault = self.wait(time_us)
         self._times.append(time_us)
         if fault is not None or len(self._times) < 2:
@@ -91,20 +91,20 @@ class Rotor:
         return self._accelerate(speed)
 
     def wait(self, time_us: float) -> str | None:
-        """No step has come until now; None, or why the rotor runs on."""
+        """Handle the lack of steps until now; return None, or the reason why the rotor runs on."""
         if not self._times or time_us - self._times[-1] <= self._longest_pause():
             return None
         return self.stop()
 
     def stop(self) -> str | None:
-        """Steps end, or turn round; None, or why the rotor runs on."""
+        """End or reverse the steps; return None, or the reason why the rotor runs on."""
         speed = self._energy**0.5
         too_fast = self._energy > self._stopping_steps * self._gain
         self.forget()
         return f"stopped dead from {speed:.0f} steps/s" if too_fast else None
 
     def forget(self) -> None:
-        """The rotor is at rest."""
+        """Set the rotor at rest."""
         self._times.clear()
         self._energy = 0.0
 
@@ -126,22 +126,22 @@ class Rotor:
 
 @dataclass(frozen=True)
 class HardStop:
-    """A mechanical stop in the way of a rotor; ``direction``: that in which it is in the way."""
+    """A mechanical stop of a rotor; ``direction``: direction of motion that it blocks."""
 
     at: float
     direction: int
 
     def limit(self, position: float) -> float:
-        """Return how far the rotor gets."""
+        """Return the position that the rotor reaches."""
         return self.at + self.direction * min(0.0, (position - self.at) * self.direction)
 
 
 class StepMotor(SimulatedMotor):
     """A stepper with its driver: position in steps, as far as the rotor can follow.
 
-    ``position`` is the load's: the rotor takes it along forwards when it is at it, backwards when
-    it has gone through the ``play``. At the start it is at it. All of them count in the profile's
-    steps, of which a step of the driver makes ``step``.
+    ``position`` is the load's. The rotor pushes it forwards at once and backwards after the
+    ``play``. At the start it has no play to take up forwards. All count in the profile's steps. One
+    step of the driver is ``step`` of them.
     """
 
     def __init__(
@@ -174,10 +174,10 @@ class StepMotor(SimulatedMotor):
         self._stalled_us = -math.inf
 
     def attach_driver(self, driver: Tmc2209, microsteps: int, stop: HardStop | None) -> None:
-        """Use a driver that makes each step as long as its registers say.
+        """Use a driver whose registers set the length of each step.
 
         The profile counts in ``microsteps``. At a hard ``stop`` the rotor stays while its field
-        turns on, until it is two full steps ahead: then the rotor slips back by four, to where the
+        turns on, until it is two full steps ahead. Then the rotor slips back by four, to where the
         field looks the same.
         """
         self._driver, self._microsteps, self._stop = driver, microsteps, stop
@@ -188,13 +188,13 @@ class StepMotor(SimulatedMotor):
         return self._rotor.turning
 
     def reset(self) -> None:
-        """All inputs of the driver are low; a rotor that ran loses its place, nobody could help."""
+        """Handle a reset: inputs are low, and a rotor too fast to stop loses a step unreported."""
         self._count_lost(self._rotor.stop() is not None)
         self._step_level = self._forward = False
         self.enabled, self.limp_since_us = True, None
 
     def direction_edge(self, level: bool) -> None:
-        """The direction input changes its level; a running rotor cannot simply turn round."""
+        """Handle a change of the direction input; a running rotor cannot simply reverse."""
         if level != self._forward:
             self._check(self._rotor.stop())
             if self._slipping:
@@ -214,12 +214,12 @@ class StepMotor(SimulatedMotor):
         return turned
 
     def enable_edge(self, time_us: float, level: bool) -> None:
-        """The driver's enable input, active low as on common drivers."""
+        """Handle a change of the enable input, active low as on common drivers."""
         self.enabled = not level
         self.limp_since_us = None if self.enabled else time_us
 
     def step_edge(self, time_us: float, level: bool) -> None:
-        """The step input changes its level; drivers step when it rises."""
+        """Handle a change of the step input; drivers step when it rises."""
         rises, self._step_level = level and not self._step_level, level
         if not rises:
             return
@@ -230,7 +230,7 @@ class StepMotor(SimulatedMotor):
             self._stalled_us = time_us
             self._count_lost(True)
         elif self._driver is not None and self._driver.has_lost_settings:
-            # Steps of another size and current: the rotor slips, however the board ends its turn.
+            # Steps of another size and current: the rotor slips, whatever the board does next.
             self._rotor.forget()
             self._count_lost(True)
             self._turn(self._step if self._forward else -self._step)
@@ -254,7 +254,7 @@ class StepMotor(SimulatedMotor):
             self._slipping = self._rotor.slip - 1
 
     def _turn(self, steps: float) -> None:
-        """Turn the field by steps of the profile, and the rotor as far as its way is free."""
+        """Turn the field by steps of the profile, and the rotor up to its stop."""
         if self._driver is not None:
             steps *= self._microsteps / self._driver.microsteps
         if self._stop is None:
@@ -269,27 +269,27 @@ class StepMotor(SimulatedMotor):
 
     @property
     def _lag(self) -> float:
-        """Full steps by which the field is ahead of the rotor."""
+        """The full steps by which the field is ahead of the rotor."""
         if self._stop is None:
             return 0.0
         return (self._field - self._rotor_position) / self._microsteps
 
     def _note_step(self, time_us: float, lag: float) -> None:
         if self._driver is not None:
-            self._stepped = True  # its DIAG may change, also while the rotor stands
+            self._stepped = True  # its DIAG may change, even if the rotor does not turn
             self._driver.step(time_us, lag)
 
     def has_stepped(self) -> bool:
-        """True if it has made a step since the last question."""
+        """Return true if it has made a step since the last call."""
         stepped, self._stepped = self._stepped, False
         return stepped
 
     def lose_steps(self, steps: int) -> None:
-        """Miss its next steps without anybody noticing."""
+        """Miss the next steps silently."""
         self._to_skip += steps
 
     def advance(self, start_us: float, end_us: float) -> None:
-        """Let time pass; notices that the rotor was left running."""
+        """Let time pass, and report a rotor that was left running."""
         del start_us
         fault = self._rotor.wait(end_us)
         if fault is not None:
@@ -298,7 +298,7 @@ class StepMotor(SimulatedMotor):
             self._fall_back()
 
     def _fall_back(self) -> None:
-        """Go back to the place behind where the field looks the same: no more steps come."""
+        """Go back to the last place where the field looks the same, since no more steps come."""
         self._turn(-self._slipping * (self._step if self._forward else -self._step))
         self.lost_steps += self._slipping
         self._slipping = 0
@@ -309,7 +309,7 @@ class StepMotor(SimulatedMotor):
         self.position = min(max(self.position, self._rotor_position), furthest)
 
     def _stalls(self, time_us: float) -> bool:
-        """Jammed, or still being stepped too fast to start again after a jam."""
+        """Return true if it is jammed, or stepped too fast to start again after a jam."""
         too_fast = not self._rotor.can_start(time_us - self._stalled_us)
         if self.jammed or too_fast:
             self._rotor.forget()
@@ -318,7 +318,7 @@ class StepMotor(SimulatedMotor):
         return False
 
     def _count_lost(self, lost: bool) -> None:
-        """Count a step that was lost for a reason asked for."""
+        """Count a step that was lost because of an injected fault."""
         self.lost_steps += lost
 
     def _check(self, fault: str | None) -> bool:
@@ -332,14 +332,14 @@ class StepMotor(SimulatedMotor):
 
 @dataclass
 class StallSensor:
-    """The DIAG output of a driver, which says that its motor stalls; see :class:`EndStop`."""
+    """The DIAG output of a driver, which signals a stall of its motor. See :class:`EndStop`."""
 
     driver: Tmc2209
     stuck: bool | None = None
     chatter: int = 0
 
     def level(self, position: float) -> bool:
-        """Level of the input pin."""
+        """Return the level of the input pin."""
         del position
         return self.driver.diagnosis if self.stuck is None else self.stuck
 
@@ -347,9 +347,9 @@ class StallSensor:
 class StepperEndStop:
     """A switch at one end of a stepper's travel, or an index sensor.
 
-    Active while the position is at or beyond ``edge`` in ``direction``; with ``width`` only so far
-    beyond it, and with ``period`` again every so many steps. ``stuck`` overrides it; within
-    ``chatter`` steps of where it opens it is active at every other step only.
+    It is active while the position is at or beyond ``edge`` in ``direction``, up to ``width`` steps
+    beyond it, and with ``period`` again after every ``period`` steps. ``stuck`` overrides it.
+    Within ``chatter`` steps of its edges it is active at every other step only.
     """
 
     def __init__(
@@ -369,7 +369,7 @@ class StepperEndStop:
         self.chatter = 0
 
     def level(self, position: float) -> bool:
-        """Level of the input pin when the motor is at ``position``."""
+        """Return the level of the input pin when the motor is at ``position``."""
         beyond = (position - self._edge) * self._direction
         place = beyond % self._period if self._period else beyond
         pressed = 0 <= place <= self._width
@@ -380,8 +380,11 @@ class StepperEndStop:
 
 
 def pause_us(microsteps: float) -> float:
-    """After how long without a step a rotor is at rest whose turn has so many times the profile's
-    steps: later where they are larger, but no sooner where they are smaller."""
+    """Return the time without a step after which a rotor is at rest.
+
+    ``microsteps``: steps of a turn as a factor of the profile's. The time is longer for larger
+    steps, but not shorter for smaller ones.
+    """
     return PAUSE_US / min(1.0, microsteps)
 
 
@@ -393,7 +396,7 @@ def wire_stepper(
     build: Build,
     report: Reporter,
 ) -> WiredMotor:
-    """The stepper with its driver and end stop; it stands wherever it was left."""
+    """Return the stepper with its driver and end stop, at the position where it was left."""
     del start
     speed = physics.stall_speed_steps_per_s or STALL_MARGIN * settings.max_speed_steps_per_s
     acceleration = (
@@ -403,7 +406,7 @@ def wire_stepper(
     truth = StepperTruth()
     if build.misadjusted is not None:
         truth = build.misadjusted.stepper(name, settings)
-    strength = truth.strength * truth.microsteps  # the rotor is as fast whatever a step is
+    strength = truth.strength * truth.microsteps  # the rotor's speed is independent of step size
     driver = None
     if settings.driver is not None:
         address = settings.driver.address
@@ -443,15 +446,18 @@ def wire_stepper(
 
 
 def _slip_steps(turn_steps: float) -> int:
-    """Return the driver's steps after which its field looks the same; 1 for one that lifts, whose
-    full steps nobody knows."""
+    """Return the driver's steps after which its field looks the same; 1 for a motor with unknown
+    full steps, such as one that lifts."""
     return max(1, round(2 * SLIP_FULL_STEPS * turn_steps / FULL_STEPS_PER_TURN))
 
 
 def _hard_stop(settings: Stepper, play: int) -> HardStop | None:
-    """The stop that a motor homes to stands where homing, done right, makes its offset end at zero:
-    so far before its edge as the field is ahead of the rotor when the stall is noticed. The load
-    runs against it, behind which the rotor is by the play on its way backwards."""
+    """Return the stop that a motor homes to, or None.
+
+    It is placed so that correct homing with its offset ends at zero: before the edge, by the lead
+    of the field over the rotor when the stall is detected. The load runs against it, and on the way
+    backwards the rotor is beyond the load by the play.
+    """
     homing, driver = settings.homing, settings.driver
     if homing is None or driver is None or not settings.homes_by_stall:
         return None
@@ -462,10 +468,11 @@ def _hard_stop(settings: Stepper, play: int) -> HardStop | None:
 
 
 def _end_stop(settings: Stepper, lower: int) -> StepperEndStop | None:
-    """The switch stands where homing, done right, makes its offset end at zero; or lower by steps.
+    """Return the switch or sensor of a stepper, or None.
 
-    A sensor looked at after turns is active around the places where it should be: as far to either
-    side as its edge is, or a sixteenth of the way to the next.
+    A switch is placed so that correct homing with its offset ends at zero, or ``lower`` steps
+    lower. A sensor that is checked after turns is active around its nominal places: to either side
+    by the distance of its edge, or a sixteenth of the distance to the next place.
     """
     homing, check, high = settings.homing, settings.turn_check, settings.sensor_active_high
     if check is None:

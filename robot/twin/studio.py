@@ -1,6 +1,6 @@
 """The pictures of the robot's cameras: rendered ones, or photographs of a real cube.
 
-Also what has no business in their view: a hand, another cube, a cube of another size.
+They can also show scenes with a hand, another cube, or a cube of another size.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from vision.cameras.photographs import face_files, load_photo
 
 
 class OddScene(StrEnum):
-    """A scene that the cameras show instead of the robot with its cube."""
+    """An unexpected scene that the cameras show."""
 
     NO_CUBE = "no-cube"
     TWO_CUBES = "two-cubes"
@@ -46,14 +46,14 @@ FINGERS = 4
 FINGER_WIDTH = 0.12
 
 SHADE_DEGREES = 4.0
-"""Degrees before it gets into the picture at which a lid begins to take light from the cube."""
+"""Degrees before it enters the picture at which a lid begins to shade the cube."""
 
 SECOND_SIZE = 0.2
 STICKER_PART = 0.86
 
 
 def hand() -> Iterator[Patch]:
-    """Four fingers side by side that reach into the picture from its right edge."""
+    """Yield four fingers side by side that reach into the picture from its right edge."""
     for number in range(FINGERS):
         top = 0.5 + FINGER_WIDTH * (number - FINGERS / 2)
         tip = 0.44 + 0.03 * abs(number - 1)
@@ -63,7 +63,7 @@ def hand() -> Iterator[Patch]:
 
 
 def second_cube() -> Iterator[Patch]:
-    """Another cube of three layers that lies in the corner of the picture."""
+    """Yield another cube of three layers that lies in the corner of the picture."""
     left, top = 0.02, 0.04
     height = SECOND_SIZE * 4 / 3
     yield Patch(_box(left, top, left + SECOND_SIZE, top + height), PLASTIC)
@@ -82,7 +82,7 @@ def _box(left: float, top: float, right: float, bottom: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Rendering:
-    """A picture and whether the profile's calibrated places hold for it."""
+    """A picture; ``calibrated`` is true if the profile's calibrated places hold for it."""
 
     image: Image
     calibrated: bool
@@ -94,9 +94,9 @@ class Disturbances:
 
     light: StudioLight = field(default_factory=StudioLight)
     repainted: dict[int, str] = field(default_factory=dict)
-    """Sticker number (as in the facelets at the start) -> the letter it seems to have."""
+    """Apparent letter of each sticker, by its number in the facelets at the start."""
     odd: OddScene | None = None
-    """What is in view that should not be, or not in view that should."""
+    """The unexpected scene in view, if any."""
 
 
 class Studio:
@@ -122,19 +122,19 @@ class Studio:
         }
 
     def shoot(self, name: str | None = None) -> Rendering:
-        """A picture by the camera called ``name`` (the first when None) at this moment."""
+        """Return a picture by the camera called ``name`` (None: the first) at this moment."""
         return self.pose_for(name)()
 
     def warm_up(self) -> None:
-        """Take a picture by each camera that nobody sees.
+        """Take and discard a picture by each camera.
 
-        The first takes ten times as long as any other: light and noise are worked out with it.
+        The first takes ten times as long as any other, since it computes light and noise.
         """
         for name in self._cameras:
             self.shoot(name)
 
     def pose_for(self, name: str | None = None) -> Callable[[], Rendering]:
-        """Return a function that paints the picture of this moment, whatever moves meanwhile.
+        """Return a function that paints the picture of this moment, even if parts move meanwhile.
 
         It may be called on another thread.
         """
@@ -151,7 +151,7 @@ class Studio:
         return lambda: Rendering(painter.paint(*seen, props, time_us), calibrated)
 
     def _visible_body(self) -> CubeBody | None:
-        """The cube that the camera sees, if any, as it is now: not one that turns any further."""
+        """Return a snapshot of the cube that the camera sees, if any."""
         body, odd = self._robot.body, self.disturbances.odd
         if odd is OddScene.NO_CUBE:
             return None
@@ -166,7 +166,7 @@ class Studio:
         return props[odd]() if odd in props else ()
 
     def _lid_before(self, camera: CameraSettings) -> Veil | None:
-        """Return the lid as the camera sees it, if any of the views of its faces is hidden."""
+        """Return the lid as the camera sees it, if it hides or shades every view."""
         beyond = min(
             max(
                 (self._robot.degrees_beyond(*of) for of in view.when.items()),
@@ -187,10 +187,10 @@ class Studio:
         return all(self._robot.place(name) in places for name, places in view.when.items())
 
     def _photograph(self, camera: CameraSettings) -> Image | None:
-        """The photograph of the face the camera looks at, turned as it stands there.
+        """Return the photograph of the face before the camera, in the face's orientation.
 
-        None when there are no photographs, the view is blocked or in motion, or the face no longer
-        is as it was photographed.
+        Return None if there are no photographs, the view is blocked or in motion, or the face no
+        longer looks as photographed.
         """
         view = camera.views[0]
         body = self._robot.body
@@ -205,16 +205,16 @@ class Studio:
         return body.with_stickers(self.disturbances.repainted)
 
     def mend(self) -> None:
-        """Nothing is wrong with light, stickers or what is in view any more."""
+        """Undo all faults of light, stickers and scene."""
         self.disturbances = Disturbances(self._light)
 
     def glare(self, strength: float, at: tuple[float, float] = (0.5, 0.45)) -> None:
-        """A reflection at ``at`` (fractions of the picture); 0 takes it away."""
+        """Add a reflection at ``at`` (fractions of the picture); ``strength`` 0 removes it."""
         light = replace(self.disturbances.light, glare=strength, glare_at=at)
         self.disturbances.light = light
 
     def colour_cast(self, gains: tuple[float, float, float]) -> None:
-        """Light of another colour: factors of linear red, green and blue."""
+        """Set the light's colour by factors of linear red, green and blue."""
         self.disturbances.light = replace(self.disturbances.light, gains=gains)
 
 
@@ -265,19 +265,19 @@ def _painter(
 
 
 def load_photographs(folder: Path) -> dict[str, Image]:
-    """The pictures ``U.* R.* ...`` of a folder; raises ``solver.files.BadFile``."""
+    """Return the pictures ``U.* R.* ...`` of a folder, or raise ``solver.files.BadFile``."""
     return {face: load_photo(path) for face, path in face_files(folder).items()}
 
 
 def _face_letters(body: CubeBody) -> dict[str, str]:
-    """The letters of each face of the cube as its own drawing shows them, wherever it is held."""
+    """Return the letters of each face in the cube's own frame, in any orientation of the cube."""
     per_face = body.size**2
     held = body.held_upright().facelets()
     return {face: held[i * per_face : (i + 1) * per_face] for i, face in enumerate(SITES)}
 
 
 def _turns(body: CubeBody, site: str) -> int:
-    """Clockwise quarters by which the face at ``site`` is turned from its upright drawing."""
+    """Return the clockwise quarters of the face at ``site`` from its upright drawing."""
     _, site_right, site_down = face_axes(site)
     _, _, face_down = face_axes(body.face_at(site))
     down_now = body.core @ face_down

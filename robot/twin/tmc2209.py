@@ -1,9 +1,9 @@
 """TMC2209 stepper drivers, simulated from their data sheet: registers, UART, StallGuard, faults.
 
-They share a wire and answer at their addresses. A driver starts with the values of a reset, counts
-the writes that arrive, measures its motor's load once a full step, and switches itself off by what
-it protects itself from. It reads nothing of the profile: what its motor does depends on what its
-registers were given.
+They share a wire and answer at their addresses. A driver starts with its reset values, counts the
+writes it receives, measures its motor's load once a full step, and switches itself off at faults
+that would damage it. It does not read the profile: its motor's behaviour depends only on its
+registers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Register(IntEnum):
 
 
 class GlobalStatus(IntFlag):
-    """Bits of GSTAT. The last shows the moment, the others stay until they are written."""
+    """Bits of GSTAT. The last shows the present state, the others stay set until written."""
 
     RESET = 1
     DRIVER_ERROR = 2
@@ -68,7 +68,7 @@ SHUTDOWNS = (
     | DriverStatus.SUPPLY_A
     | DriverStatus.SUPPLY_B
 )
-"""The driver switches itself off by any of these."""
+"""Faults at which the driver switches itself off."""
 
 AFTER_RESET = {
     Register.GCONF: 0x41,
@@ -83,26 +83,26 @@ AFTER_RESET = {
     Register.CHOPCONF: 0x10000053,
     Register.PWMCONF: 0xC10D0024,
 }
-"""Registers that can be written."""
+"""Writable registers, with their values after a reset."""
 VERSION = 0x21 << 24
 SPREADCYCLE, MICROSTEPS_BY_REGISTER = 1 << 2, 1 << 7
 MICROSTEPS_BY_ADDRESS = (8, 32, 64, 16)
-"""Microsteps without CHOPCONF: the pins of the address choose them, too."""
+"""Microsteps by address if CHOPCONF does not set them: the address pins select both."""
 SYNC, MASTER, WRITE = 0x05, 0xFF, 0x80
 READ_BYTES, WRITE_BYTES = 4, 8
 CLOCK_HZ = 12e6
 FINEST = 256
 LONGEST_TSTEP = (1 << 20) - 1
 AT_REST_US = LONGEST_TSTEP / CLOCK_HZ * 1e6
-"""After so long without a step it reports its motor at rest."""
+"""Time without a step after which a driver reports its motor at rest."""
 
 LARGEST_LOAD = 510
 HALF_SPEED = 60.0
-"""Full steps/s at which an unloaded motor induces half of the voltage that shows no load."""
+"""Full steps/s at which an unloaded motor induces half of the voltage that means no load."""
 UNSETTLED_FULL_STEPS = 4
-"""After a motor has started its load is not known for so many full steps."""
+"""Full steps after the start of a motor for which its load is unknown."""
 PAUSE = 3
-"""A motor whose next step comes so many intervals later has stopped between."""
+"""Number of intervals without a step after which a motor has stopped."""
 LOAD_NOISE = 8
 
 
@@ -120,8 +120,7 @@ def crc8(data: bytes) -> int:
 class Tmc2209:
     """One driver with its motor.
 
-    ``friction``: part of the motor's torque that its load takes. ``lag``: how far the rotor is
-    behind its field, in full steps.
+    ``friction``: fraction of the motor's torque that its load takes.
     """
 
     address: int
@@ -147,20 +146,20 @@ class Tmc2209:
 
     @property
     def microsteps(self) -> int:
-        """Microsteps that a step of the board makes of a full one."""
+        """The number of the board's steps in a full step."""
         if not self.registers[Register.GCONF] & MICROSTEPS_BY_REGISTER:
             return MICROSTEPS_BY_ADDRESS[self.address]
         return int(256 >> (self.registers[Register.CHOPCONF] >> 24 & 0xF))
 
     @property
     def is_on(self) -> bool:
-        """True if it lets current through its motor when enabled."""
+        """True if it powers its motor when enabled."""
         chops = self.registers[Register.CHOPCONF] & 0xF
         return bool(chops) and not self.undervoltage and not self.troubles & SHUTDOWNS
 
     @property
     def current_scale(self) -> int:
-        """Scale of the current in motion, 0 to 31."""
+        """The scale of the current in motion, 0 to 31."""
         return self.registers[Register.IHOLD_IRUN] >> 8 & 0x1F
 
     def reset(self) -> None:
@@ -171,22 +170,22 @@ class Tmc2209:
         self._flags |= GlobalStatus.RESET
 
     def suffer(self, trouble: DriverStatus) -> None:
-        """Have trouble from now on; what protects the driver switches it off."""
+        """Add a fault; those in :data:`SHUTDOWNS` switch the driver off."""
         self.troubles |= trouble
         if trouble & SHUTDOWNS:
             self._flags |= GlobalStatus.DRIVER_ERROR
 
     def mend(self) -> None:
-        """Have no trouble any more."""
+        """Remove all faults."""
         self.silent = self.undervoltage = False
         self.troubles = NOTHING
 
     def pass_time(self, now_us: float) -> None:
-        """Note the time, by which it can tell a motor at rest."""
+        """Record the time, which shows when its motor is at rest."""
         self._now_us = max(self._now_us, now_us)
 
     def step(self, time_us: float, lag: float) -> None:
-        """Take a step pulse; ``lag`` is that of the rotor after it."""
+        """Take a step pulse; ``lag``: full steps of the rotor behind its field after it."""
         before, self._interval_us = self._interval_us, time_us - self._stepped_us
         self._stepped_us = self._now_us = time_us
         if self._interval_us > PAUSE * before:
@@ -199,7 +198,7 @@ class Tmc2209:
 
     @property
     def tstep(self) -> int:
-        """Clock cycles between two of the finest microsteps."""
+        """The clock cycles between two of the finest microsteps."""
         if self._now_us - self._stepped_us > AT_REST_US:
             return LONGEST_TSTEP
         cycles = self._interval_us * 1e-6 * CLOCK_HZ * self.microsteps / FINEST
@@ -207,7 +206,7 @@ class Tmc2209:
 
     @property
     def diagnosis(self) -> bool:
-        """Level of DIAG: the motor stalls, or the driver has switched itself off."""
+        """The level of DIAG: true if the motor stalls, or the driver has switched itself off."""
         return self._has_stalled or bool(self._flags & GlobalStatus.DRIVER_ERROR)
 
     @property
@@ -221,8 +220,8 @@ class Tmc2209:
         return measures and self.load <= 2 * self.registers[Register.SGTHRS]
 
     def _measure(self, lag: float) -> None:
-        """Measure the load, as at the end of each full step: what the motor induces, less what its
-        load takes, and nothing while the rotor stands."""
+        """Measure the load, as at the end of each full step: the motor's induction less the share
+        of its load, and 0 while the rotor is stalled."""
         if self._full_steps <= UNSETTLED_FULL_STEPS:
             self.load = self._random.randrange(LARGEST_LOAD // 4)
             return
@@ -233,7 +232,7 @@ class Tmc2209:
         self.load = round(min(max(unloaded * free + noise, 0), LARGEST_LOAD))
 
     def answer(self, datagram: bytes) -> bytes:
-        """Return what it answers to a datagram for it; a damaged one gets no answer."""
+        """Return the answer to a datagram for this driver; a damaged one gets none."""
         if self.silent or crc8(datagram[:-1]) != datagram[-1] or datagram[0] != SYNC:
             return b""
         number = datagram[2] & ~WRITE
@@ -244,7 +243,7 @@ class Tmc2209:
         return head + bytes([crc8(head)])
 
     def read(self, number: int) -> int:
-        """Return the value of a register; 0 of one that cannot be read."""
+        """Return the value of a register; 0 if it cannot be read."""
         if number == Register.GSTAT:
             now = GlobalStatus.UNDERVOLTAGE if self.undervoltage else GlobalStatus(0)
             return self._flags | now
@@ -284,7 +283,7 @@ class DriverLine:
         self.drivers: list[Tmc2209] = []
 
     def answer(self, now_us: float, datagrams: bytes) -> bytes:
-        """Return what the drivers answer to datagrams of the board."""
+        """Return the drivers' answers to datagrams of the board."""
         answers = b""
         for driver in self.drivers:
             driver.pass_time(now_us)
@@ -296,7 +295,7 @@ class DriverLine:
 
 
 def _split_datagrams(data: bytes) -> Iterator[bytes]:
-    """Cut what was received into datagrams; half a one is left out."""
+    """Yield the datagrams in received bytes, without an incomplete last one."""
     while len(data) >= READ_BYTES:
         size = WRITE_BYTES if data[2] & WRITE else READ_BYTES
         if len(data) >= size:

@@ -1,4 +1,4 @@
-"""Violations in the simulated robot, as a person beside it would see them."""
+"""Violations in the simulated robot, as a person watching it would report them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from solver.files import JsonObject
 
 SAME_INCIDENT_US = 500_000.0
-"""Reports of one kind closer together than this are one incident."""
+"""Interval below which reports of one kind are one incident."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something a robot must never do. ``kind`` is for programs, ``text`` for people."""
+    """An event that must never happen. ``kind`` is for programs, ``text`` for people."""
 
     time_us: int
     kind: str
     text: str
 
     def as_dict(self) -> JsonObject:
-        """The violation for JSON."""
+        """Return the violation for JSON."""
         return {"time_us": self.time_us, "kind": self.kind, "text": self.text}
 
 
 class Incidents:
-    """Collects violations; a kind that goes on and on is reported once."""
+    """A list of violations; one that persists is reported once."""
 
     def __init__(self) -> None:
         self.violations: list[Violation] = []
@@ -33,7 +33,7 @@ class Incidents:
         self._last: dict[tuple[str, str], float] = {}
 
     def report(self, kind: str, text: str, subject: str = "") -> None:
-        """Note a violation at the present time; ``subject`` tells incidents of a kind apart."""
+        """Record a violation at the present time; ``subject`` separates incidents of a kind."""
         key = (kind, subject)
         last = self._last.get(key)
         self._last[key] = self.time_us
@@ -42,4 +42,4 @@ class Incidents:
 
 
 Reporter = Callable[[str, str, str], None]
-"""``report(kind, text, subject)``, as :meth:`Incidents.report`."""
+"""A function ``report(kind, text, subject)`` like :meth:`Incidents.report`."""

@@ -1,12 +1,12 @@
-"""Fastest paths between turns: everything the mechanism can do while no layer turns.
+"""Fastest paths between turns: all motions of the mechanism that turn no layer.
 
-A node is ``24 * configuration + orientation``: where the actuators are, and how the cube is held.
-The mechanism's graph does not know the orientation, so what is possible from one orientation is
-possible from all. Paths are therefore computed from orientation 0 only. A path from orientation
-``o`` to ``p`` is the one from 0 to what leads from ``o`` to ``p`` (``frames.between_table``). That
-saves 23 of 24 searches and as much memory.
+A node is ``24 * configuration + orientation``: the actuators' positions and the cube's orientation.
+The mechanism's graph is independent of the orientation: a transition possible in one is possible in
+all. So paths are computed from orientation 0 only. A path from orientation ``o`` to ``p`` is the
+one from 0 to the rotation between ``o`` and ``p`` (``frames.between_table``). That saves 23 of 24
+searches and as much memory.
 
-Weights order paths by time, then by how little moves: ``duration_us * 4096 + actuators moved``.
+Weights order paths by time, then by number of motions: ``duration_us * 4096 + actuators moved``.
 They stay exact, as int64, and the time is the weight divided by 4096.
 
 Example: CUBOTino has 3 angles of its table and 3 positions of its lid, so 9 configurations and 216
@@ -29,24 +29,24 @@ Weights = NDArray[np.int64]
 Nodes = NDArray[np.int64]
 
 FAR = np.int64(1) << 60
-"""No way; far below the overflow of a sum of a few."""
+"""Weight of a missing path; a sum of a few does not overflow."""
 
 NO_NODE = -1
 
 
 def microseconds_of(weights: Weights) -> NDArray[np.uint32]:
-    """The time in weights; ``IMPOSSIBLE`` (all ones) where there is no way."""
+    """Return the times of weights; ``IMPOSSIBLE`` (all ones) if there is no path."""
     times = np.where(weights >= FAR, np.int64(0xFFFFFFFF), weights // CALM)
     return times.astype(np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """Ways without turning a layer.
+    """Paths that turn no layer.
 
     ``from_zero`` int64[C, 24 C]: weights from ``(configuration, orientation 0)`` to all nodes.
-    ``before`` int32[C, 24 C]: the node before the last step on that way, negative at the start and
-    where there is no way. ``steps[node, node]``: the transition taken between neighbours.
+    ``before`` int32[C, 24 C]: the node before the last step on that path, negative at the start and
+    if there is no path. ``steps[node, node]``: the transition between neighbours.
     """
 
     from_zero: Weights
@@ -59,7 +59,7 @@ class Closure:
         return int(self.from_zero.shape[1])
 
     def weights_between(self, starts: Nodes, ends: Nodes) -> Weights:
-        """Weights from each of ``starts`` to each of ``ends``, arrays of nodes. int64[s, e]."""
+        """Return weights from each of ``starts`` to each of ``ends`` (nodes). int64[s, e]."""
         configurations, held = np.divmod(np.asarray(starts), ORIENTATIONS)
         there, then = np.divmod(np.asarray(ends), ORIENTATIONS)
         led = between_table()[held[:, None], then]
@@ -79,11 +79,11 @@ def path_closure(mechanism: Mechanism) -> Closure:
 def _shortest_ways(
     configurations: int, ends: Nodes, weights: Weights
 ) -> tuple[Weights, NDArray[np.int32]]:
-    """``from_zero`` and ``before`` of a closure, from edges int64[e, 2] and their weights, above 0.
+    """Return ``from_zero`` and ``before`` of a closure from edges int64[e, 2] and weights above 0.
 
-    Bellman and Ford's: in each round all edges at once shorten what they can. The ways have few
-    edges, so that there are few rounds. One configuration after the other: all at once, 179
-    configurations take six times as long, and 150 MB more.
+    Algorithm: Bellman-Ford. Each round relaxes all edges at once. Paths have few edges, so there
+    are few rounds. Configurations are processed one by one: all at once, 179 configurations take
+    six times as long and 150 MB more.
     """
     nodes = ORIENTATIONS * configurations
     far = np.full((configurations, nodes), FAR)
@@ -107,7 +107,7 @@ def _shortest_ways(
 
 
 def _cheapest_steps(mechanism: Mechanism) -> dict[tuple[int, int], Transition]:
-    """The best transition that leaves the cube as it is between any two neighbouring nodes."""
+    """Return the best transition between any two neighbouring nodes that turns no layer."""
     best: dict[tuple[int, int], Transition] = {}
     for step in mechanism.transitions:
         if turns_layers(step, mechanism.size):
@@ -131,7 +131,7 @@ def turns_layers(step: Transition, size: int) -> bool:
 def whole_rotation(step: Transition, size: int) -> tuple[str, int] | None:
     """Return the rotation of the whole cube by a transition, if there is one.
 
-    Turning both layers of a 2x2x2 together is nothing else.
+    Turning both layers of a 2x2x2 together is such a rotation.
     """
     if _turns_both(step, size):
         site, quarters = step.turns[0]
@@ -145,7 +145,7 @@ def _turns_both(step: Transition, size: int) -> bool:
 
 
 def rotate_orientation(orientation: int, rotation: tuple[str, int] | None) -> int:
-    """Index of the orientation after a transition's rotation."""
+    """Return the index of the orientation after a transition's rotation."""
     if rotation is None:
         return orientation
     return int(rotate_table()[AXIS_NAMES.index(rotation[0]), rotation[1], orientation])

@@ -6,19 +6,19 @@ one face after the other, or a half turn as two quarters where an actuator's ran
 
 So the cost of a composite is a shortest path over (node, progress), where the progress
 ``4 * qa + qb`` counts the quarters made so far, each modulo 4. It is found in rounds. Each round
-is a path that turns no layer (from the closure), then one transition that turns some. Round k knows
-the least weight of every node *just after* its k-th turn. Rounds go on while a further turn makes
+is a path that turns no layer (from the closure), then one transition that turns some. Round k gives
+the least weight of every node *just after* its k-th turn. Rounds continue while another turn makes
 anything faster; there are at most six, and four for CUBOTino.
 
-Composites end with a turn, never with a movement after it. What follows belongs to the path before
-the next turn, so it is free to be whatever suits that turn. As in the closure, rounds start in
-orientation 0 of every configuration and are seen from others through ``frames``.
+Composites end with a turn, never with a movement after it. Such a movement belongs to the path
+before the next turn and can be chosen to suit it. As in the closure, rounds start in orientation 0
+of every configuration; ``frames`` converts them to the other orientations.
 
 Example: CUBOTino's table turns -1..+1 quarters. With the lid closed and the table at -1, a half
 turn of the face at D is one transition to +1: 1.88 s, one round. From 0 no transition turns by two
 quarters. The fastest way is to open the lid (0.3 s), take the cube along to the end of the range
 (0.7 s), close the lid (0.5 s) and turn from there (1.88 s): 3.38 s. It is a path and one turn,
-again one round. Two quarters, with a way back in between, are two rounds: 3.5 s.
+again one round. Two quarters with a return in between are two rounds: 3.5 s.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Ints = NDArray[np.int64]
 
 PROGRESS = 16
 MAX_ROUNDS = 6
-"""Two quarters for each of two faces and some; no shipped robot needs more than three."""
+"""Maximum rounds: two quarters for each of two faces, plus two; no shipped robot needs over 3."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class TurnEdges:
 
 @dataclass(frozen=True, eq=False)
 class Composites:
-    """Cheapest composites from orientation 0, with what is needed to retrace them.
+    """Cheapest composites from orientation 0, with the data to retrace them.
 
     ``turned[axis][k]`` int64[C, 16, 24 C]: weight from ``(configuration, orientation 0)`` to the
     node *just after a turn* of round k + 1, by progress. ``best[axis]``: the least over rounds.
@@ -70,7 +70,7 @@ class Composites:
 
 
 def compose(mechanism: Mechanism) -> Composites:
-    """All composites of the three axes from every configuration."""
+    """Return all composites of the three axes from every configuration."""
     closure = path_closure(mechanism)
     edges = tuple(_turn_edges(mechanism, axis) for axis in range(3))
     rounds = tuple(_rounds(closure, edge) for edge in edges)
@@ -79,7 +79,7 @@ def compose(mechanism: Mechanism) -> Composites:
 
 
 def _turn_edges(mechanism: Mechanism, axis: int) -> TurnEdges:
-    """The turns of the cube's ``axis``, as edges between nodes."""
+    """Return the turns of the cube's ``axis``, as edges between nodes."""
     rows = [
         row
         for number, step in enumerate(mechanism.transitions)
@@ -107,7 +107,7 @@ def _edges_of(number: int, step: Transition, axis: int) -> list[tuple[int, int, 
 
 
 def _rounds(closure: Closure, edges: TurnEdges) -> tuple[Weights, ...]:
-    """Ways with one turn, with two, ... as long as a further turn improves something."""
+    """Return paths with one turn, with two, ... while another turn improves something."""
     configurations = closure.before.shape[0]
     nodes = ORIENTATIONS * configurations
     ways = np.full((configurations, PROGRESS, nodes), FAR)
@@ -139,7 +139,7 @@ def _turn(ways: Weights, edges: TurnEdges) -> Weights:
 
 
 def _turn_from(ways: Weights, progress: int, edges: TurnEdges, turned: Weights) -> None:
-    """Lower ``turned`` by what one more turn reaches from ``ways`` at that progress."""
+    """Lower ``turned`` to the weights that one more turn reaches from ``ways`` at ``progress``."""
     after = _advance(progress, edges.gain)
     reached = np.minimum(ways[:, edges.start] + edges.weight, FAR)
     for target in np.unique(after):
@@ -152,14 +152,13 @@ def _turn_from(ways: Weights, progress: int, edges: TurnEdges, turned: Weights) 
 
 
 def _advance(progress: int, gain: Ints) -> Ints:
-    """Progress after more quarters: each face's modulo 4."""
+    """Return the progress after more quarters: each face's modulo 4."""
     first, second = progress // 4 + gain // 4, progress % 4 + gain % 4
     return np.asarray(4 * (first % 4) + second % 4, dtype=np.int64)
 
 
 def _walk(turned: Weights, closure: Closure, edges: TurnEdges) -> Weights:
-    """Extend paths from nodes just after a turn, without turning, to nodes where the next may
-    begin."""
+    """Extend paths from nodes just after a turn to nodes where the next one may begin."""
     starts = np.unique(edges.start)
     sources = np.unique(edges.end)
     ways = np.full_like(turned, FAR)

@@ -1,23 +1,22 @@
-"""The cost model of a mechanism: nodes that cost the same for ever after become one class.
+"""The cost model of a mechanism: nodes with the same costs of all sequences become one class.
 
-The search needs the cost of a composite from where the one before it ended. It keeps, for each
-possible end, the least cost so far, so its work grows with the square of the number of ends. There
-are up to 24 nodes for each configuration just after a turn, but many of them cannot be told apart
-by what anything costs from there on.
+The search needs the cost of a composite from the end of the one before it. For each possible end it
+keeps the least cost so far, so its work grows with the square of the number of ends. There are up
+to 24 nodes for each configuration just after a turn, but many of them have the same costs for
+everything that follows.
 
-Classes are found by partition refinement, as states of an automaton are merged. At first nodes
-differ only by how long parts still move when the robot stops there. Then a class is split when two
-of its members differ in the cost of some composite of another axis to some class. When nothing
-splits any more, members of a class cost the same for every sequence that follows, so the quotient
-is exact: no plan gets slower by it, and no bound wrong.
+Partition refinement finds the classes, as in the minimization of automata. At first nodes differ
+only by their residual motion when the robot stops there. Then a class is split if two of its
+members differ in the cost of some composite of another axis to some class. When nothing splits any
+more, members of a class have the same cost for every sequence that follows. So the quotient is
+exact: it makes no plan slower and no bound wrong.
 
 Each axis of the cube has its own nodes and classes, those just after a turn on it: two composites
 of one axis never follow each other.
 
-Examples: six fixed motors leave one node and one class for each axis. Four arms (7
-configurations) can stand in 96 nodes after a turn, which fall into 10 classes: the arms look the
-same after half a turn, and most of what differs does not matter to the next turn. CUBOTino's 24
-nodes stay 24 classes.
+Examples: six fixed motors leave one node and one class for each axis. Four arms (7 configurations)
+have 96 nodes after a turn, which form 10 classes: the arms look the same after half a turn, and
+most differences do not matter to the next turn. CUBOTino's 24 nodes stay 24 classes.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Compiled:
     """A mechanism ready for the search.
 
     ``rows[b]`` int64[24 C, 15, n_b]: weights from every node through each composite of axis b to
-    ``nodes[b]`` int64[n_b], the nodes just after a turn on b; ``classes[b]`` int64[n_b]: theirs.
+    ``nodes[b]`` int64[n_b], the nodes just after a turn on b, with ``classes[b]`` int64[n_b].
     """
 
     composites: Composites
@@ -60,16 +59,16 @@ class Compiled:
 
     @property
     def states(self) -> int:
-        """The number of classes of the axis with most of them."""
+        """The number of classes of the axis that has most."""
         return max(_count(classes) for classes in self.classes)
 
     def cost_model(self, start: State) -> CostModel:
-        """Return what turns cost in a solve that begins in ``start``."""
+        """Return the costs of turns in a solve that begins in ``start``."""
         return CostModel(self._first(start), self.turn_costs)
 
     @cached_property
     def turn_costs(self) -> TurnCosts:
-        """The matrices of :class:`solver.cost.TurnCosts`, the same wherever a solve begins."""
+        """The matrices of :class:`solver.cost.TurnCosts`, the same for every start of a solve."""
         size = self.states
         onward = np.full((3, COMPOSITES, size, size), IMPOSSIBLE, dtype=np.uint32)
         for axis in range(3):
@@ -81,7 +80,7 @@ class Compiled:
         return TurnCosts(self.mechanism.name, onward, self._final(size))
 
     def _costs(self, starts: Ints, axis: int) -> Times:
-        """Microseconds from nodes through the composites of ``axis`` to its classes."""
+        """Return the microseconds from nodes through the composites of ``axis`` to its classes."""
         return to_classes(microseconds_of(self.rows[axis][starts]), self.classes[axis])
 
     def _first(self, start: State) -> Times:
@@ -100,12 +99,12 @@ class Compiled:
 
 
 def node_of(state: State) -> int:
-    """Number of a state in the raw graph."""
+    """Return the number of a state in the raw graph."""
     return ORIENTATIONS * state.configuration + state.orientation.index
 
 
 def residual_motion_us(mechanism: Mechanism, nodes: Ints) -> Times:
-    """Return the microseconds that parts still move at each of ``nodes`` when nothing follows."""
+    """Return the microseconds that parts still move at each of ``nodes`` if nothing follows."""
     residual_us = [configuration.residual_motion_us for configuration in mechanism.configurations]
     return np.take(np.asarray(residual_us, dtype=np.uint32), nodes // ORIENTATIONS)
 
@@ -128,14 +127,14 @@ def compile_mechanism(mechanism: Mechanism) -> Compiled:
 
 @lru_cache(maxsize=4)
 def cost_model(mechanism: Mechanism, start: State) -> CostModel:
-    """Return what turns cost on ``mechanism`` from ``start``, computed once."""
+    """Return the costs of turns on ``mechanism`` from ``start``, computed once."""
     return compile_mechanism(mechanism).cost_model(start)
 
 
 def _solve_nodes(mechanism: Mechanism) -> Ints:
-    """Return the nodes of solves, ascending: those within reach of the start.
+    """Return the nodes of solves, ascending: those reachable from the start.
 
-    For a 2x2x2 all: the frame of its corner at DLB turns with the layers.
+    For a 2x2x2 these are all, since the frame of its corner at DLB turns with the layers.
     """
     if mechanism.size == 2:
         return np.arange(ORIENTATIONS * len(mechanism.configurations))
@@ -143,7 +142,7 @@ def _solve_nodes(mechanism: Mechanism) -> Ints:
 
 
 def _rows(composites: Composites, axis: int) -> Weights:
-    """Weights from every node through each composite of the cube's ``axis``. int64[n, 15, n]."""
+    """Return weights from every node through each composite of ``axis``. int64[n, 15, n]."""
     configurations = len(composites.mechanism.configurations)
     rows = np.empty((configurations, ORIENTATIONS, 15, configurations, ORIENTATIONS), np.int64)
     for orientation in range(ORIENTATIONS):
@@ -158,10 +157,10 @@ def _rows(composites: Composites, axis: int) -> Weights:
 
 
 def _relative(block: Weights, axis: int) -> Weights:
-    """Composites of a 2x2x2 as turns of the first face of ``axis`` alone. int64[C, 15, C, 24].
+    """Return composites of a 2x2x2 as turns of the first face of ``axis``. int64[C, 15, C, 24].
 
-    Turning the second face leaves the same relative cube as turning the first; the frame of the
-    corner at DLB turns with it, back by as many quarters, and the orientation follows.
+    Turning the second face leaves the same relative cube as turning the first. The frame of the
+    corner at DLB turns with it, back by as many quarters, and so does the orientation.
     """
     relative = np.full_like(block, FAR)
     for quarters in range(1, 4):
@@ -176,8 +175,8 @@ def _relative(block: Weights, axis: int) -> Weights:
 def refine(classes: tuple[Ints, ...], times: list[list[tuple[int, Times]]]) -> tuple[Ints, ...]:
     """Split ``classes`` of the nodes of each axis until they lose no cost, but no further.
 
-    ``times[axis]``: for each thing that may come next its axis, and its ``costs[node, ..., node
-    after it]``.
+    ``times[axis]``: the axis of each possible next step, and its ``costs[node, ..., node after
+    it]``.
     """
     while True:
         finer = tuple(_split(classes, *one) for one in zip(classes, times, strict=True))
@@ -187,7 +186,7 @@ def refine(classes: tuple[Ints, ...], times: list[list[tuple[int, Times]]]) -> t
 
 
 def _split(classes: tuple[Ints, ...], own: Ints, times: list[tuple[int, Times]]) -> Ints:
-    """Classes of one axis after looking one step ahead."""
+    """Return the classes of one axis after looking one step ahead."""
     if not len(own):
         return own
     ahead = [to_classes(costs, classes[axis]).reshape(len(own), -1) for axis, costs in times]
@@ -195,7 +194,7 @@ def _split(classes: tuple[Ints, ...], own: Ints, times: list[tuple[int, Times]])
 
 
 def to_classes(costs: Times, classes: Ints) -> Times:
-    """The least of ``costs[..., node]`` over the members of each class."""
+    """Return the least of ``costs[..., node]`` over the members of each class."""
     if not len(classes):
         return costs
     order = np.argsort(classes, kind="stable")
@@ -204,7 +203,7 @@ def to_classes(costs: Times, classes: Ints) -> Times:
 
 
 def number_rows(signatures: Times) -> Ints:
-    """Equal rows get equal numbers, from 0."""
+    """Number the rows from 0; equal rows get equal numbers."""
     if not len(signatures):
         return np.zeros(0, dtype=np.int64)
     rows = np.ascontiguousarray(signatures).view(f"V{signatures.shape[1] * 4}").reshape(-1)

@@ -28,7 +28,7 @@ class DirectSettings(MechanismSettings):
     """A motor on each of five or six faces; the cube as a whole never moves.
 
     ``together``: motors of opposite faces may run at once. ``overlap_degrees``: the next axis
-    starts when no more than this angle is left of the turns before it.
+    starts when the turns before it have at most this angle left.
     """
 
     kind: Literal["direct"]
@@ -43,7 +43,7 @@ class DirectSettings(MechanismSettings):
         return MEASURED_PURPOSES.get(what, "")
 
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
-        """Every motor can turn its face for ever, and there are enough of them."""
+        """Yield motors that cannot turn their face without limit, and missing or repeated ones."""
         place: Path = ("mechanism", "motors")
         for site, name in self.motors.items():
             actuator = actuators.get(name)

@@ -1,12 +1,12 @@
 """Robots with a motor on each face, as graphs.
 
-The cube never moves as a whole. A configuration says on which axis layers still turn, and for how
-long, when the next axis may already start (``overlap_degrees``); without overlap there is only one.
+The cube never moves as a whole. With ``overlap_degrees`` the next axis may start while layers still
+turn. A configuration states their axis and for how long they turn. Without overlap there is one.
 
-Layers of two axes bear being off square together by ``overlap_degrees``, but no more. So an axis
-starts when no more than that is left of the turns before it, and late enough to have made no more
-than that itself when those come to rest. Between equal motors the second is no wait, as each needs
-as long for its first degrees as for its last ones. A quick motor waits for a slow one.
+Layers of two axes may both be off square by at most ``overlap_degrees``. So an axis starts when
+the turns before it have at most that left, and late enough to have made at most that itself when
+they come to rest. Between equal motors the second condition causes no wait, since each takes as
+long for its first degrees as for its last ones. A quick motor waits for a slow one.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ from solver.cube.orientation import Orientation
 
 
 class Ending(NamedTuple):
-    """The axis on which layers still turn, and for how many microseconds until they are square, and
-    until they have settled.
-    """
+    """The axis whose layers still turn, and the microseconds until they are square and settled."""
 
     axis: str
     moving_us: int
@@ -51,10 +49,10 @@ class Ending(NamedTuple):
 REST = Ending("", 0, 0)
 
 MOST_ENDINGS = 32
-"""Endings from which on those that differ little count as the latest of them.
+"""Maximum number of endings; above it, times are rounded up so that similar endings merge.
 
-Motors that differ by a few microseconds, each with its own play, end in thousands of ways, as each
-ending depends on the one before. Tables of a robot grow with the square of that: to gigabytes."""
+Each ending depends on the one before, so motors that differ by a few microseconds, each with its
+own play, have thousands of endings. A robot's tables grow with the square of that, to gigabytes."""
 
 QUARTERS = (1, 2, -1)
 
@@ -63,8 +61,9 @@ QUARTERS = (1, 2, -1)
 class Spin:
     """Layers of one axis turned together.
 
-    Microseconds from their start until one has made ``overlap_degrees``, until the next axis may
-    start, until all are square, and until all have settled.
+    In microseconds from their start: ``begun_us`` until one has made ``overlap_degrees``,
+    ``free_us`` until the next axis may start, ``square_us`` until all are square, and ``rest_us``
+    until all have settled.
     """
 
     axis: str
@@ -78,7 +77,7 @@ class Spin:
 
 
 def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
-    """The graph of a robot with a motor on each of its faces."""
+    """Return the graph of a robot with a motor on each of its faces."""
     spins = list(_spins(profile, robot))
     grid_us = 1
     while (graph := _graph(spins, grid_us)) is None:
@@ -96,11 +95,11 @@ def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
 
 
 def _graph(spins: list[Spin], grid_us: int) -> tuple[list[Ending], list[Transition]] | None:
-    """Return all endings and transitions, with times of endings in whole ``grid_us``; None if those
-    are too many endings."""
+    """Return all endings and transitions, with times of endings rounded up to ``grid_us``; None if
+    there are too many endings."""
     endings = [REST]
     steps: list[Transition] = []
-    for number, ending in enumerate(endings):  # which grow meanwhile
+    for number, ending in enumerate(endings):  # the loop appends to it
         for spin in spins:
             after, begin, duration = _follow(ending, spin, grid_us)
             if after not in endings:
@@ -120,10 +119,11 @@ def _graph(spins: list[Spin], grid_us: int) -> tuple[list[Ending], list[Transiti
 
 
 def _follow(ending: Ending, spin: Spin, grid_us: int) -> tuple[Ending, int, int]:
-    """The ending after ``spin``, when it begins, and when the next axis may start.
+    """Return the ending after ``spin``, its begin, and the time when the next axis may start.
 
-    Layers of one axis wait for each other; those of another axis only until they cannot get too far
-    while others still move, but the axis after them waits until these rest.
+    A layer waits until layers of its own axis have settled. It waits for layers of another axis
+    only until it cannot get too far while they still move, but the next axis waits until they
+    have settled.
     """
     if ending.axis == spin.axis:
         begin = ending.residual_us
@@ -134,13 +134,13 @@ def _follow(ending: Ending, spin: Spin, grid_us: int) -> tuple[Ending, int, int]
     if left_us <= 0:
         return REST, begin, duration
     moving_us = max(0, begin + spin.square_us - duration)
-    # Later than they do never does harm.
+    # Rounding up is safe.
     moving_us, left_us = (-(-us // grid_us) * grid_us for us in (moving_us, left_us))
     return Ending(spin.axis, moving_us, left_us), begin, duration
 
 
 def _spins(profile: RobotProfile, robot: DirectSettings) -> Iterator[Spin]:
-    """Every way to turn one layer, or the two of an axis together."""
+    """Yield every way to turn one layer, or the two of an axis together."""
     for axis in sorted({AXIS_OF[site] for site in robot.motors}):
         sites = [site for site in robot.motors if AXIS_OF[site] == axis]
         for chosen in product(*((0, *QUARTERS) for _ in sites)):

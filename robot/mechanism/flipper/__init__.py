@@ -1,4 +1,4 @@
-"""Flippers in a profile: a turntable below the cube, and arms above that hold it and roll it."""
+"""Flippers in a profile: a turntable below the cube, and arms above that hold and roll the cube."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robot.settings.mechanisms import (
 
 
 class Turntable(RotatingPart):
-    """The table below the cube. Angles count in the sense of a D turn, clockwise from below."""
+    """The table below the cube. Angles count like a D turn, clockwise seen from below."""
 
     actuator: Name
 
@@ -36,22 +36,24 @@ class Turntable(RotatingPart):
 
 
 class Roll(Settings):
-    """An arm's position that rolls the cube when it is entered; ``then`` is what it does there."""
+    """An arm's position that rolls the cube when entered; ``then`` is its effect afterwards."""
 
     rolls: Rotation
     then: Literal["open", "hold", "block"] = "block"
 
 
 ArmRole = Literal["open", "hold"] | Roll
-"""``open``: the cube is free; ``hold``: all but the bottom layer is held; or a roll."""
+"""The effect of a position: ``open``: the cube is free; ``hold``: all but the bottom layer is held;
+or a roll."""
 
 
 class ArmSettings(Settings):
-    """A lid or lifter above the table: what each of its actuator's positions does to the cube.
+    """A lid or lifter above the table, with the effect of each position on the cube.
 
-    ``clear_part``: so large a part of the way back from a roll to ``start`` leaves the cube alone
-    already. While the robot looks at the cube, the arm need not go further. ``look_part``: after so
-    large a part the cube lies flat and the camera sees it, but the table must not turn it yet.
+    ``clear_part``: fraction of the travel back from a roll to ``start`` after which the arm is
+    clear of the cube. While the robot scans the cube, the arm need not go further. ``look_part``:
+    fraction after which the cube lies flat and the camera sees it, but the table must not turn it
+    yet.
     """
 
     actuator: Name
@@ -62,16 +64,16 @@ class ArmSettings(Settings):
 
     @property
     def looks_from(self) -> float:
-        """The least part of the way back from a roll at which the robot looks past the arm."""
+        """The least fraction of the travel back from a roll at which the camera sees the cube."""
         return min(self.clear_part, self.look_part or 1.0)
 
     @property
     def lifts(self) -> str | None:
-        """The position it enters to roll the cube from ``start``; None where there is none."""
+        """The position that rolls the cube when entered from ``start``; None if there is none."""
         return next((n for n, role in self.positions.items() if isinstance(role, Roll)), None)
 
     def check(self, path: Path, actuators: Actuators) -> Iterator[Finding]:
-        """Its actuator knows its positions, and it starts in one that leaves the cube alone."""
+        """Yield positions unknown to the actuator, a bad start, and bad parts of the travel."""
         yield from check_positions(path, "actuator", self.actuator, actuators, {})
         actuator = actuators.get(self.actuator)
         known = actuator.position_names if actuator is not None else self.positions.keys()
@@ -105,7 +107,7 @@ class FlipperSettings(MechanismSettings):
 
     @property
     def homed_first(self) -> tuple[str, ...]:
-        """A lid goes up before the table turns below it."""
+        """The arms: a lid goes up before the table turns below it."""
         return tuple(arm.actuator for arm in self.arms)
 
     @property
@@ -129,7 +131,7 @@ class FlipperSettings(MechanismSettings):
         return ""
 
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
-        """Table and arms can move, the cube can be held and rolled."""
+        """Yield what keeps table or arms from moving, or the cube from being held and rolled."""
         del size
         yield from self.turntable.check(("mechanism", "turntable"), "actuator", actuators)
         for index, arm in enumerate(self.arms):

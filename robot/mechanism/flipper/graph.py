@@ -1,4 +1,4 @@
-"""Flippers: a table below turns the cube or, when an arm holds the rest, its bottom layer."""
+"""Flippers: a table below turns the cube or, if an arm holds the rest, its bottom layer."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
 
 Pose = tuple[int, tuple[str, ...]]
-"""Quarter turns of the table (0 always, where it turns for ever) and each arm's position."""
+"""Quarter turns of the table (always 0 if it turns without limit) and each arm's position."""
 
 
 def build_flipper(profile: RobotProfile, flipper: FlipperSettings) -> Mechanism:
-    """The graph of a flipper: one configuration for each table angle and arms' positions."""
+    """Return the graph of a flipper: one configuration for each table angle and arms' positions."""
     poses = _poses(profile, flipper)
     start = (Rotary(profile, flipper.turntable).start, tuple(arm.start for arm in flipper.arms))
     mechanism = _graph(profile, flipper, poses, start)
@@ -68,7 +68,7 @@ def _graph(
 def _with_clear_places(
     profile: RobotProfile, flipper: FlipperSettings
 ) -> tuple[RobotProfile, FlipperSettings] | None:
-    """The robot whose arms need not go all the way back from a roll; None if all must."""
+    """Return the robot whose arms may stop early on the way back from a roll; None if none may."""
     arms = list(flipper.arms)
     for number, arm in enumerate(flipper.arms):
         roles, start = dict(arm.positions), arm.start
@@ -94,7 +94,7 @@ def _effect(arm: ArmSettings, place: str) -> str:
 def _arm_moves(
     profile: RobotProfile, flipper: FlipperSettings, pose: Pose, index: dict[Pose, int]
 ) -> Iterator[Transition]:
-    """Every movement of one arm; entering a position that rolls needs the other arms open."""
+    """Yield every movement of one arm; to roll the cube, the other arms must be open."""
     angle, positions = pose
     placed = list(zip(flipper.arms, positions, strict=True))
     for number, (arm, start) in enumerate(placed):
@@ -126,7 +126,7 @@ def _arm_move(
 def _table_moves(
     table: Rotary, flipper: FlipperSettings, pose: Pose, index: dict[Pose, int]
 ) -> Iterator[Transition]:
-    """The table turns the whole cube when all arms are open, the bottom layer when one holds."""
+    """Yield turns of the table: of the cube if all arms are open, of a layer if one holds."""
     angle, positions = pose
     effects = [_effect(arm, place) for arm, place in zip(flipper.arms, positions, strict=True)]
     if "block" in effects:
@@ -139,7 +139,7 @@ def _table_moves(
 
 
 def _table_move(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
-    """The table's sense is that of a D turn, against that of ``y``."""
+    """Return a turn of the table, whose direction is that of D and opposite to ``y``."""
     takes_us, quarters = motion.duration_us, motion.quarters
     if motion.held:
         way = signed_quarters(quarters)

@@ -25,10 +25,10 @@ class GripperSettings(RotatingPart):
 
     Angles count clockwise seen from outside the site. Jaws that look the same after half a turn
     have ``symmetry`` 2. ``jaws`` is the robot axis along which they lie at angle 0; in that
-    direction they are in the way of neighbours. ``covers``: what closed jaws hide on the two sites
-    they reach over: nothing, the ``middle`` of the row next to the gripper, or all of that ``row``.
-    Jaws that have opened by ``clear_part`` of their way are past the cube already; while the robot
-    looks at it, they need not open further.
+    direction they block neighbours. ``covers``: the part of the two sites they reach over that
+    closed jaws hide: ``nothing``, the ``middle`` of the row next to the gripper, or that whole
+    ``row``. Jaws opened by the fraction ``clear_part`` of their travel are clear of the cube. While
+    the robot scans it, they need not open further.
     """
 
     rotation: Name
@@ -54,13 +54,13 @@ class GripperSettings(RotatingPart):
 class GrippersSettings(MechanismSettings):
     """Grippers at two to six sites. At rest all are closed.
 
-    ``others``: while a layer turns, closed grippers of other axes ``hold`` the rest of the cube,
-    or must ``release`` it, a 2x2x2 then being held by two opposite grippers alone. ``regrip``: a
-    gripper may open, rotate and close again while layers of another axis turn ``at-once``, only
-    when its jaws are ``clear`` of the turning ones, or ``never``. ``holders``: how many grippers
-    must stay closed and still for the cube not to fall or slip; while a layer turns those beside
-    its axis count (any, where regrips are ``at-once``). ``square_degrees``: while the robot looks
-    at the cube, jaws may still open, or close already, when it is turned by so little.
+    ``others``: while a layer turns, closed grippers of other axes ``hold`` the rest of the cube, or
+    must ``release`` it, so that two opposite grippers alone hold a 2x2x2. ``regrip``: while layers
+    of another axis turn, a gripper may open, rotate and close ``at-once``, only while its jaws are
+    ``clear`` of the turning layers, or ``never``. ``holders``: number of grippers that must stay
+    closed and still, so that the cube does not fall or slip. While a layer turns, only grippers of
+    other axes count (all, if regrips are ``at-once``). ``square_degrees``: angle off square up to
+    which jaws may still be opening, or already closing, while the robot scans the cube.
     """
 
     kind: Literal["grippers"]
@@ -79,7 +79,7 @@ class GrippersSettings(MechanismSettings):
 
     @property
     def homed_first(self) -> tuple[str, ...]:
-        """Jaws close before grippers rotate."""
+        """The jaws: they close before grippers rotate."""
         return self.carriers
 
     @property
@@ -102,7 +102,7 @@ class GrippersSettings(MechanismSettings):
         return ""
 
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
-        """Every gripper can rotate, open and close, and together they can turn and hold a cube."""
+        """Yield what keeps grippers from rotating, opening, or turning and holding a cube."""
         place: Path = ("mechanism", "grippers")
         for site, gripper in self.grippers.items():
             path: Path = (*place, site)

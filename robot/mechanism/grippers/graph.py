@@ -1,7 +1,7 @@
 """Robots that hold the cube in rotating grippers, as graphs.
 
-Between transitions all grippers are closed; a configuration is the angle of each. A transition is
-everything that happens at the same time:
+Between transitions all grippers are closed; a configuration is the angle of each. A transition
+combines simultaneous motions:
 
 - *turn*: grippers of one axis turn their layers; those of other axes hold the cube, or regrip;
 - *regrip*: some grippers open, rotate and close again while others hold the cube still;
@@ -40,7 +40,7 @@ from solver.cube.orientation import Orientation
 
 
 def build_grippers(profile: RobotProfile, robot: GrippersSettings) -> Mechanism:
-    """The graph of a robot with grippers: one configuration for each set of angles at rest."""
+    """Return the graph of a robot with grippers: one configuration for each set of rest angles."""
     maker = GripperMoves(profile, robot)
     rests = [
         angles
@@ -72,7 +72,7 @@ def build_grippers(profile: RobotProfile, robot: GrippersSettings) -> Mechanism:
 def _opening_less(
     profile: RobotProfile, robot: GrippersSettings
 ) -> tuple[RobotProfile, tuple[Gripper, ...]]:
-    """The robot and its grippers as they look at the cube: jaws open no further than they must."""
+    """Return the robot and its grippers for scanning: their jaws open only as far as necessary."""
     grippers = dict(robot.grippers)
     for site, one in robot.grippers.items():
         if one.clear_part < 1:
@@ -86,7 +86,7 @@ def _opening_less(
 
 
 class GripperMoves:
-    """Everything the grippers can do from given angles."""
+    """All transitions of the grippers from given angles."""
 
     def __init__(self, profile: RobotProfile, robot: GrippersSettings) -> None:
         self.robot = robot
@@ -103,14 +103,14 @@ class GripperMoves:
         )
 
     def transitions(self, angles: Angles, index: dict[Angles, int]) -> Iterator[Transition]:
-        """Every transition from ``angles`` to angles in ``index``."""
+        """Yield every transition from ``angles`` to angles in ``index``."""
         for axis in self.axes:
             yield from self._turns(axis, angles, index)
             yield from self._carries(axis, angles, index)
         yield from self._regrips(angles, index)
 
     def _turns(self, axis: str, angles: Angles, index: dict[Angles, int]) -> Iterator[Transition]:
-        """Layers of ``axis`` turn; grippers elsewhere hold still or regrip."""
+        """Yield turns of layers of ``axis``; grippers elsewhere hold still or regrip."""
         turning = [
             [None, *turns_of(gripper, angle)]
             if gripper.axis == axis
@@ -149,7 +149,7 @@ class GripperMoves:
         return len(still) >= self.robot.holders
 
     def _jaws_agree(self, opened: list[Gripper]) -> bool:
-        """Grippers whose jaws share an actuator open together."""
+        """Return true if grippers whose jaws share an actuator open together."""
         jaws = {gripper.jaw for gripper in opened}
         return all(gripper in opened for gripper in self.grippers if gripper.jaw in jaws)
 
@@ -179,7 +179,7 @@ class GripperMoves:
         return self.robot.regrip == "clear" and gripper.blocks(angle, axis)
 
     def _regrips(self, angles: Angles, index: dict[Angles, int]) -> Iterator[Transition]:
-        """Some grippers open, rotate and close; enough others hold the cube still."""
+        """Yield regrips: some grippers open, rotate and close; enough others hold the cube."""
         options = [
             [None, *regrips_of(gripper, angle)]
             for gripper, angle in zip(self.grippers, angles, strict=True)
@@ -199,7 +199,7 @@ class GripperMoves:
                     yield transition_of((index[angles], index[after]), acts)
 
     def _carries(self, axis: str, angles: Angles, index: dict[Angles, int]) -> Iterator[Transition]:
-        """The grippers of ``axis`` rotate the whole cube; all others are open meanwhile."""
+        """Yield rotations of the whole cube by the grippers of ``axis``; all others are open."""
         for quarters in CARRIES:
             options = [
                 carries_of(gripper, angle, quarters)

@@ -1,4 +1,4 @@
-"""Homing grippers, which must neither drop the cube nor close where a neighbour is in the way."""
+"""Homing of grippers, which must neither drop the cube nor close where a neighbour blocks them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robot.settings.profile import RobotProfile
 from robot.settings.stepper import Stepper
 
 BETWEEN_DEGREES = 10.0
-"""A layer that is further from the nearest quarter turn is not squared by jaws that close."""
+"""Deviation from the nearest quarter turn above which closing jaws do not square a layer."""
 
 
 def home_grippers(
@@ -19,15 +19,15 @@ def home_grippers(
 ) -> list[HomingStep]:
     """Return the steps that home all actuators of the request's order.
 
-    Grippers left open turn back to their start before they close: beside a neighbour that stands
-    at a quarter turn the jaws of another must not close there. Then all hold the cube, and those
-    that do not stand at their start let go, turn back and close again, pair by pair or one by one.
-    So do those that seek their start by a sensor: with closed jaws they would turn a layer. But a
-    layer between two quarter turns, where a fault has caught it or somebody has moved it to, is
-    squared before anybody lets go of it.
-    Servos of which nobody knows anything turn back before any jaw moves: open jaws may stand beside
-    a gripper that carries the cube askew, and closed ones square a layer. But jaws caught half way
-    close first: they did so, or could have, as everything else stands.
+    Grippers left open turn back to their start before they close, because a neighbour at a quarter
+    turn may block their jaws elsewhere. Then all grippers hold the cube. Those that are not at
+    their start let go, turn back and close again, in pairs that share jaws or one by one. So do
+    those that find their start by a sensor, since they would turn a layer with closed jaws. But a
+    layer between two quarter turns, after a fault or moved by hand, is squared before its gripper
+    lets go.
+    Servos at unknown positions turn back before any jaw moves: open jaws may be beside a gripper
+    that carries the cube askew, and closed ones square a layer. But jaws that a fault stopped half
+    way close first: they were closing, or could have closed, with everything else where it is.
     """
     names = dict.fromkeys(gripper.jaw for gripper in mechanism.grippers.values())
     jaws = [_Jaw(profile, name, mechanism) for name in names]
@@ -52,16 +52,20 @@ def home_grippers(
 
 
 def _is_squared(name: str, request: HomingRequest) -> bool:
-    """Return true if a fault has caught a gripper in a turn, whose layer homing by a sensor squares
-    while its jaws are closed, whatever else these jaws hold."""
+    """Return true if a fault stopped a gripper in a turn and it homes by a sensor.
+
+    Homing with closed jaws then squares the layer, whatever else these jaws hold.
+    """
     return name in request.caught and name in request.seek
 
 
 def _stands_between(
     profile: RobotProfile, gripper: GripperSettings, request: HomingRequest
 ) -> bool:
-    """Return true if a gripper rests between two quarter turns: with its jaws closed it turns its
-    layer back to where that came from."""
+    """Return true if a gripper rests between two quarter turns.
+
+    With closed jaws it then turns its layer back.
+    """
     place = request.places.get(gripper.rotation)
     if place is None:
         return False
@@ -75,7 +79,7 @@ def _stands_between(
 
 
 class _Jaw:
-    """An actuator that opens and closes a gripper, or several at once, and what rotates them."""
+    """An actuator that opens and closes one or more grippers, and the motors that rotate them."""
 
     def __init__(self, profile: RobotProfile, name: str, mechanism: GrippersSettings) -> None:
         grippers = [one for one in mechanism.grippers.values() if one.jaw == name]
@@ -86,36 +90,35 @@ class _Jaw:
         self._open, self._closed = places[grippers[0].open], places[grippers[0].closed]
 
     def is_open(self, request: HomingRequest) -> bool:
-        """Return true if it is known to be nearer to open than to closed."""
+        """Return true if its position is known and nearer to open than to closed."""
         place = request.places.get(self._name)
         return place is not None and abs(place - self._open) < abs(place - self._closed)
 
     def is_turned(self, request: HomingRequest) -> bool:
-        """Return true if one of its grippers has to turn: it is known to stand elsewhere, or
-        seeks."""
+        """Return true if one of its grippers must turn: it is away from its start, or seeks it."""
         seeking = [name for name in self.rotations if name in request.seek]
         return any(name in request.away for name in self.rotations) or any(
             name not in request.caught for name in seeking
         )
 
     def close_caught(self, request: HomingRequest) -> Iterator[HomingStep]:
-        """Close jaws that stopped on their way, unless steppers find a layer by sensors."""
+        """Yield the step that closes jaws stopped in motion, unless only steppers rotate them."""
         caught = self._name in request.caught and self._name not in request.places
         if caught and self._servos:
             yield HomeActuator(self._name)
 
     def turn_unknown(self, request: HomingRequest) -> Iterator[HomingStep]:
-        """Servos that can be anywhere; they go straight to their start."""
+        """Yield the homing of servos at unknown positions; they go straight to their start."""
         if self._name not in request.places:
             unknown = [name for name in self._servos if name not in request.places]
             yield from (HomeActuator(name) for name in unknown)
 
     def turn_back(self) -> Iterator[HomingStep]:
-        """While open."""
+        """Yield the homing of all rotations."""
         yield from (HomeActuator(name) for name in self.rotations)
 
     def regrip(self) -> Iterator[HomingStep]:
-        """Let go, turn back, close; it has been homed, and others hold the cube."""
+        """Yield steps that let go, turn back and close a homed jaw while others hold the cube."""
         yield MoveActuator(self._name, self._open)
         yield from self.turn_back()
         yield MoveActuator(self._name, self._closed)

@@ -1,4 +1,4 @@
-"""Grippers as bodies: where their jaws are, whom they block, what they hide and how they move."""
+"""Geometry and motions of grippers: the axes they block, the stickers they hide, their times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SITES_OF_AXIS = {"x": "RL", "y": "UD", "z": "FB"}
 
 @dataclass(frozen=True)
 class Act:
-    """Something one gripper does in a transition, with the time until it is over."""
+    """An action of grippers in a transition, and its end."""
 
     motions: tuple[ActuatorMotion, ...]
     operations: tuple[Operation, ...]
@@ -72,17 +72,17 @@ class Gripper:
         return duration
 
     def jaws(self, angle: int) -> str:
-        """The robot axis along which the closed jaws lie."""
+        """Return the robot axis along which the closed jaws lie."""
         if angle % 2 == 0:
             return self._even
         return ({"x", "y", "z"} - {self.axis, self._even}).pop()
 
     def blocks(self, angle: int, axis: str) -> bool:
-        """Return true if the closed jaws are in the way of layers turning about ``axis``."""
+        """Return true if the closed jaws block layers that turn about ``axis``."""
         return self.jaws(angle) == axis != self.axis
 
     def covered_stickers(self, angle: int, size: int) -> dict[str, frozenset[int]]:
-        """Stickers hidden at the two sites the closed jaws reach over."""
+        """Return the stickers hidden at the two sites the closed jaws reach over."""
         if self._settings.covers == "nothing":
             return {}
         covers = self._settings.covers
@@ -90,15 +90,14 @@ class Gripper:
         return {site: _row_next_to(site, self.site, size, covers) for site in sites}
 
     def position(self, angle: int, closed: bool) -> dict[str, str | int]:
-        """Return the gripper's places in a configuration."""
+        """Return the gripper's positions in a configuration."""
         return {
             self.rotary.actuator: self.rotary.position(angle),
             self.jaw: self._settings.closed if closed else self._settings.open,
         }
 
     def near_square_us(self, motion: ActuatorMotion) -> tuple[int, int]:
-        """Return the time at the begin and at the end of a rotation in which the cube is nearly
-        square."""
+        """Return the times at the start and end of a rotation while the cube is nearly square."""
         return near_ends_us(self._profile, motion, self._square_degrees)
 
     def release(self) -> Act:
@@ -115,14 +114,14 @@ class Gripper:
 
 
 def _free_axis(robot: GrippersSettings, axis: str) -> str:
-    """Return the axis of jaws at angle 0 if the profile names none: one without grippers."""
+    """Return the default axis of jaws at angle 0: one without grippers, if possible."""
     used = {AXIS_OF[site] for site in robot.grippers}
     free = [other for other in "yxz" if other != axis and other not in used]
     return free[0] if free else next(other for other in "yxz" if other != axis)
 
 
 def _row_next_to(site: str, neighbour: str, size: int, covers: str) -> frozenset[int]:
-    """Stickers of ``site`` (row by row from 1) in the row beside ``neighbour``."""
+    """Return the stickers of ``site`` (row by row from 1) in the row beside ``neighbour``."""
     block = size * size
     first = FACES.index(site) * block
     along = places(size)[first : first + block] @ vector(neighbour)
@@ -133,7 +132,7 @@ def _row_next_to(site: str, neighbour: str, size: int, covers: str) -> frozenset
 Angles = tuple[int, ...]
 """The angle of each gripper, in the order of the profile."""
 CARRIES = (1, 2, -1, -2, 3, -3)
-"""Quarters by which the whole cube may be rotated; the range decides."""
+"""Quarters by which grippers may rotate the whole cube, if their range permits."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +145,11 @@ class GripperMove:
     quarters: int
 
     def motion(self, *, held: bool) -> ActuatorMotion | None:
-        """The rotation, of what is ``held`` or with open jaws; None where a servo knows no way."""
+        """Return the rotation, with cube ``held`` or open jaws; None if a servo has no travel."""
         return self.gripper.rotary.motion(self.angle, self.other, self.quarters, held)
 
     def turn(self) -> Act | None:
-        """Turn the layer that is held."""
+        """Turn the held layer; None if a servo has no travel for it."""
         motion = self.motion(held=True)
         if motion is None:
             return None
@@ -159,7 +158,7 @@ class GripperMove:
         return Act((motion,), (turned,), takes_us)
 
     def swivel(self) -> Act | None:
-        """Rotate with open jaws."""
+        """Rotate with open jaws; None if a servo has no travel for it."""
         if self.quarters == 0:
             return Act((), (), 0)
         motion = self.motion(held=False)
@@ -172,19 +171,19 @@ class GripperMove:
 
 
 def turns_of(gripper: Gripper, angle: int) -> list[GripperMove]:
-    """Every way to turn what the closed gripper holds."""
+    """Return every rotation with closed jaws."""
     return [GripperMove(gripper, angle, *to) for to in gripper.rotary.turns(angle)]
 
 
 def regrips_of(gripper: Gripper, angle: int) -> list[GripperMove]:
-    """Every way to rotate with open jaws."""
+    """Return every rotation with open jaws."""
     return [GripperMove(gripper, angle, *to) for to in gripper.rotary.returns(angle)]
 
 
 def carries_of(gripper: Gripper, angle: int, quarters: int) -> list[GripperMove]:
-    """The gripper's part in rotating the cube by signed ``quarters`` about its robot axis.
+    """Return the gripper's moves that rotate the cube by signed ``quarters`` about its robot axis.
 
-    Opposite grippers must go the same way round in space, a half turn too, or they twist the cube.
+    Opposite grippers must rotate the same way in space, half turns too, or they twist the cube.
     """
     wanted = quarters * SITE_AXIS[gripper.site][1]
     if gripper.rotary.endless:
@@ -197,9 +196,9 @@ def carries_of(gripper: Gripper, angle: int, quarters: int) -> list[GripperMove]
 def configuration_of(
     grippers: Iterable[Gripper], angles: Angles, size: int, holding: str | None = None
 ) -> Configuration:
-    """Positions of all actuators, and what closed jaws hide.
+    """Return the positions of all actuators, and the stickers that closed jaws hide.
 
-    Only grippers of the axis ``holding`` are closed; without it all are.
+    Only grippers of the axis ``holding`` are closed (None: all).
     """
     positions: dict[str, str | int] = {}
     covered: dict[str, frozenset[int]] = {}
@@ -212,16 +211,16 @@ def configuration_of(
 
 
 def angles_after(angles: Angles, moves: Iterable[GripperMove | None]) -> Angles:
-    """Return the angles of the grippers after their moves (None: it stayed)."""
+    """Return the angles of the grippers after their moves (None: no move)."""
     return tuple(
         angle if move is None else move.other for angle, move in zip(angles, moves, strict=True)
     )
 
 
 def regrip_acts(opened: list[GripperMove], not_before: Mapping[Site, int]) -> list[Act] | None:
-    """Open, rotate, close; a gripper closes no earlier than ``not_before`` its site says.
+    """Return acts that open, rotate and close grippers, each not before ``not_before[site]``.
 
-    Grippers that share a jaw actuator close together. None where a servo knows no such way.
+    Grippers that share a jaw actuator close together. None if a servo has no such travel.
     """
     swivels: list[Act] = []
     ready: dict[str, int] = {}
@@ -240,7 +239,7 @@ def regrip_acts(opened: list[GripperMove], not_before: Mapping[Site, int]) -> li
 
 
 def carry_act(axis: str, quarters: int, carrying: list[GripperMove]) -> Act | None:
-    """The whole cube rotated by the grippers that carry it; None where one knows no such way."""
+    """Return the rotation of the whole cube by its grippers; None if one has no such travel."""
     found = [move.motion(held=True) for move in carrying]
     motions = [motion for motion in found if motion is not None]
     if len(motions) < len(found):
@@ -257,7 +256,7 @@ def transition_of(
     turns: tuple[tuple[str, int], ...] = (),
     rotation: tuple[str, int] | None = None,
 ) -> Transition:
-    """The transition in which all ``acts`` happen, lasting until the last is over."""
+    """Return the transition of all ``acts``; it lasts until the last one ends."""
     return Transition(
         *ends,
         duration_us=max(act.end_us for act in acts),

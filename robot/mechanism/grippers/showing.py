@@ -1,7 +1,7 @@
 """Grippers that let go to show the cube: configurations with only one axis closed.
 
-While an axis carries the cube all other grippers are open. For solving that is one transition, from
-rest to rest; for looking the robot may stop there, with the stickers free that closed jaws hide.
+While the grippers of one axis carry the cube, all others are open. In a solve this is part of one
+transition from rest to rest. In a scan the robot may stop there, as open jaws hide no stickers.
 """
 
 from __future__ import annotations
@@ -27,18 +27,17 @@ from robot.mechanism.grippers.jaws import (
 from robot.settings.profile import RobotProfile
 
 MOST_CONFIGURATIONS = 250
-"""More would make the table of ways between them too large for a small computer."""
+"""Maximum number of configurations; more make the table of paths too large for a small computer."""
 
 Opened = tuple[str, Angles]
-"""The axis that holds the cube, and all angles."""
+"""The axis whose grippers hold the cube, and all angles."""
 
 
 def widen(mechanism: Mechanism, profile: RobotProfile, grippers: tuple[Gripper, ...]) -> Mechanism:
-    """``mechanism`` with the configurations added in which only one axis holds the cube.
+    """Return ``mechanism`` with added configurations in which only one axis holds the cube.
 
-    ``profile`` and ``grippers`` may open their jaws less than those of the mechanism itself.
-
-    Left as it is where jaws hide nothing, or where there would be too many.
+    ``profile`` and ``grippers`` may open their jaws less than those of the mechanism itself. Return
+    ``mechanism`` unchanged if jaws hide nothing, or if there would be too many configurations.
     """
     if not any(configuration.covered for configuration in mechanism.configurations):
         return mechanism
@@ -74,7 +73,7 @@ def _angles(grippers: tuple[Gripper, ...], configuration: Configuration) -> Angl
 def _transitions(
     grippers: tuple[Gripper, ...], pose: Opened, index: dict[Opened, int], rests: dict[Angles, int]
 ) -> Iterator[Transition]:
-    """To and from rest, and rotations of the cube or of the open grippers in between."""
+    """Yield transitions to and from rest, and rotations of the cube or of open grippers between."""
     axis, angles = pose
     others = [gripper for gripper in grippers if gripper.axis != axis]
     if {gripper.jaw for gripper in others} & {
@@ -100,7 +99,7 @@ def _transitions(
             first, last = _near_square_us(axis, moves)
             if not last:
                 continue
-            # The cube begins to turn while jaws still open, or they close before it is at rest.
+            # The cube starts to turn while jaws still open, or they close before it has stopped.
             if angles in rests:
                 begun = [*opening, *_later(acts, max(act.end_us for act in opening), first)]
                 ends = rests[angles], index[axis, after]
@@ -113,25 +112,25 @@ def _transitions(
 
 
 OPENING_LET_GO = 0.6
-"""The part of the way to where jaws are clear after which they certainly hold nothing."""
+"""Fraction of the opening time of jaws after which they certainly hold nothing."""
 
 
 def _later(acts: list[Act], clear_us: int, first_us: int) -> list[Act]:
-    """A carry and what happens beside it, after jaws that are clear by then have opened."""
+    """Delay a carry and the acts beside it until the jaws, clear at ``clear_us``, permit them."""
     begin = max(clear_us - first_us, round(OPENING_LET_GO * clear_us))
     carry, *others = acts
     return [carry.later(begin), *(act.later(clear_us) for act in others)]
 
 
 def _close_before_rest(closing: list[Act], acts: list[Act], last_us: int) -> list[Act]:
-    """Jaws that close as soon as the cube is nearly square; others' rotations must be over."""
+    """Delay closing until the cube is nearly square and the other rotations have ended."""
     carry, *others = acts
     at_us = max([0, carry.end_us - last_us, *(act.end_us for act in others)])
     return [act.later(at_us) for act in closing]
 
 
 def _near_square_us(axis: str, moves: tuple[GripperMove | None, ...]) -> tuple[int, int]:
-    """Return the time at the begin and end of a rotation in which the cube is nearly square."""
+    """Return the times at the start and end of a rotation in which the cube is nearly square."""
     found = [
         move.gripper.near_square_us(motion)
         for move in moves
@@ -142,7 +141,7 @@ def _near_square_us(axis: str, moves: tuple[GripperMove | None, ...]) -> tuple[i
 
 
 def _jaws(grippers: list[Gripper], opening: bool) -> list[Act]:
-    """Every jaw actuator once."""
+    """Return the opening or closing of every jaw actuator, once each."""
     first = {gripper.jaw: gripper for gripper in reversed(grippers)}
     return [gripper.release() if opening else gripper.grip() for gripper in first.values()]
 
@@ -154,7 +153,7 @@ def _while_open(gripper: Gripper, angle: int, axis: str, quarters: int) -> list[
 
 
 def _acts(axis: str, quarters: int, moves: tuple[GripperMove | None, ...]) -> list[Act] | None:
-    """The cube's rotation first, then those of open grippers; None where there is no such way."""
+    """Return the cube's rotation, then those of open grippers; None if one is not possible."""
     made = [move for move in moves if move is not None]
     carrying = [move for move in made if move.gripper.axis == axis]
     swivels = [move.swivel() for move in made if move not in carrying]

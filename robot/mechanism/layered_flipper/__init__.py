@@ -20,11 +20,11 @@ from robot.settings.mechanisms import (
 
 
 class UpperTurntable(Turntable):
-    """The frame above the cube that turns what stands in it. Angles count clockwise from above."""
+    """The frame above the cube that turns the rows in it. Angles count clockwise from above."""
 
 
 class ElevatorSettings(Settings):
-    """The part that raises the cube: ``rows`` names its positions with 0, 1, 2 ... rows of the cube
+    """The part that raises the cube; ``rows`` names its positions with 0, 1, 2 ... rows of the cube
     in the turntable. It starts with none."""
 
     actuator: Name
@@ -32,8 +32,8 @@ class ElevatorSettings(Settings):
 
 
 class SwingSettings(Settings):
-    """The part that rolls a lowered cube: by ``rolls`` from the ``first`` of its positions to the
-    ``second``, and back again on its way back. Below a raised cube it moves empty."""
+    """The part that rolls a lowered cube: by ``rolls`` from ``first`` to ``second`` position, and
+    back again on its return. Below a raised cube it moves empty."""
 
     actuator: Name
     first: Name = "first"
@@ -42,8 +42,10 @@ class SwingSettings(Settings):
 
 
 class SquisherSettings(Settings):
-    """The part that holds the rows below the turntable. ``again``: it closes a second time after
-    each turn of layers, which squares those of larger cubes."""
+    """The part that holds the rows below the turntable.
+
+    ``again``: it opens and closes again after each turn of layers, to square those of larger cubes.
+    """
 
     actuator: Name
     open: Name = "open"
@@ -52,7 +54,7 @@ class SquisherSettings(Settings):
 
 
 class LayeredFlipperSettings(MechanismSettings):
-    """Any number of upper layers is turned against the others, or the whole cube."""
+    """A robot that turns any number of upper layers against the others, or the whole cube."""
 
     most_layers: ClassVar[int] = 7
 
@@ -69,13 +71,13 @@ class LayeredFlipperSettings(MechanismSettings):
 
     @property
     def homed_first(self) -> tuple[str, ...]:
-        """Layers are turned square before they are let go, and the cube comes down before it is
-        rolled."""
+        """Turntable, squisher and elevator: layers are squared before the squisher lets go, and the
+        cube comes down before it is rolled."""
         return (self.turntable.actuator, self.squisher.actuator, self.elevator.actuator)
 
     @property
     def carriers(self) -> tuple[str, ...]:
-        """The elevator, which may have the cube up."""
+        """The elevator, which may hold the cube up."""
         return (self.elevator.actuator,)
 
     @property
@@ -94,7 +96,7 @@ class LayeredFlipperSettings(MechanismSettings):
         return "swing-end" if actuator == self.flipper.actuator else ""
 
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
-        """Its parts can move as they must, and the elevator knows where each row is."""
+        """Yield missing motions of the parts, and missing or unordered rows of the elevator."""
         path: Path = ("mechanism",)
         yield from self.turntable.check((*path, "turntable"), "actuator", actuators)
         yield from self._check_rows((*path, "elevator"), actuators, size)

@@ -1,7 +1,7 @@
-"""Layered flippers: the turntable turns as many upper rows as the elevator has put into it.
+"""Layered flippers: the turntable turns as many upper rows as the elevator has raised into it.
 
-More than half of the rows turned is the same as the fewer below them turned the other way and the
-cube turned as a whole: so both ways to do a turn lead to the same cube, held differently.
+Turning more than half of the rows equals turning the fewer rows below them the other way, and the
+cube as a whole. So both ways to do a turn lead to the same cube, in different orientations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from solver.cube.orientation import Orientation
 
 @dataclass(frozen=True, slots=True)
 class MachinePose:
-    """The turntable's angle, rows raised, the flipper's position, and whether the rest is held."""
+    """The turntable's angle, rows raised, the flipper's position, and if the rest is held."""
 
     angle: int
     rows: int
@@ -37,15 +37,15 @@ class MachinePose:
 
 
 def build_layered_flipper(profile: RobotProfile, settings: LayeredFlipperSettings) -> Mechanism:
-    """The graph of a layered flipper: one configuration for each pose.
+    """Return the graph of a layered flipper: one configuration for each pose.
 
-    Raises :class:`robot.settings.document.BadProfile` for a motion that cannot be made.
+    Raise :class:`robot.settings.document.BadProfile` for an impossible motion.
     """
     return _Builder(profile, settings).mechanism()
 
 
 class _Builder:
-    """The graph, pose by pose."""
+    """A builder of the graph, pose by pose."""
 
     def __init__(self, profile: RobotProfile, settings: LayeredFlipperSettings) -> None:
         self._profile = profile
@@ -61,7 +61,7 @@ class _Builder:
         self._index = {pose: number for number, pose in enumerate(self._poses)}
 
     def mechanism(self) -> Mechanism:
-        """All of it; at its start the cube is down and not held."""
+        """Return the mechanism; at its start the cube is down and not held."""
         start = MachinePose(self._table.start, 0, self._settings.flipper.first)
         return Mechanism(
             profile=self._profile,
@@ -100,7 +100,7 @@ class _Builder:
             yield from self._returns(pose)
 
     def _squish(self, pose: MachinePose) -> Iterator[Transition]:
-        """Hold the rest of the cube, or let it go."""
+        """Yield the transition that holds the rest of the cube, or lets it go."""
         after = replace(pose, held=not pose.held)
         op = "hold" if after.held else "let-go"
         motion = self._squeeze(after.held)
@@ -118,7 +118,7 @@ class _Builder:
         return ActuatorMotion(name, duration, start=start, end=end, offset_us=offset_us)
 
     def _lifts(self, pose: MachinePose) -> Iterator[Transition]:
-        """Raise or lower the cube to any other row."""
+        """Yield the transitions that raise or lower the cube to another row."""
         elevator = self._settings.elevator
         for rows in range(self._size + 1):
             motion = None
@@ -130,7 +130,7 @@ class _Builder:
                 yield self._step(pose, replace(pose, rows=rows), (motion,), lift)
 
     def _swing(self, pose: MachinePose) -> Iterator[Transition]:
-        """Roll a lowered cube; below a raised one, only go to the other side."""
+        """Yield the roll of a lowered cube, or the flipper's empty swing below a raised one."""
         flipper = self._settings.flipper
         onwards = pose.flipper == flipper.first
         after = replace(pose, flipper=flipper.second if onwards else flipper.first)
@@ -150,7 +150,7 @@ class _Builder:
         yield replace(step, rotation=(axis, quarters))
 
     def _spins(self, pose: MachinePose) -> Iterator[Transition]:
-        """The turntable turns the whole cube."""
+        """Yield turns of the whole cube by the turntable."""
         for angle, motion in self._motions(pose, held=False):
             fields = {"table": motion.actuator}
             quarters, takes = motion.quarters % 4, motion.duration_us
@@ -160,7 +160,7 @@ class _Builder:
             yield replace(step, rotation=("y", quarters))
 
     def _turns(self, pose: MachinePose) -> Iterator[Transition]:
-        """The turntable turns the upper rows against those that are held."""
+        """Yield turns of the upper rows by the turntable against the held rows."""
         below = self._size - pose.rows
         site, layers = ("U", pose.rows) if pose.rows <= below else ("D", below)
         for angle, motion in self._motions(pose, held=True):
@@ -176,7 +176,7 @@ class _Builder:
             yield step
 
     def _square_again(self, turn: ActuatorMotion) -> tuple[ActuatorMotion, ...]:
-        """The turn, and what squares the layers after it."""
+        """Return the turn, and the motions that square the layers after it."""
         if not self._settings.squisher.again:
             return (turn,)
         opened = self._squeeze(False, turn.end_us)
@@ -184,7 +184,7 @@ class _Builder:
         return (turn,) if opened is None or closed is None else (turn, opened, closed)
 
     def _returns(self, pose: MachinePose) -> Iterator[Transition]:
-        """With nothing in it a turntable of limited range turns back."""
+        """Yield turns of the empty turntable, which bring one of limited range back."""
         for angle, quarters in self._table.returns(pose.angle):
             motion = self._table.motion(pose.angle, angle, quarters, held=False)
             if motion is not None:
