@@ -1,6 +1,6 @@
-"""Draws what calibration sees, from the simulated robots: `python docs/draw_finding.py`.
+"""Draw the pictures that calibration uses, from simulated robots: `python docs/draw_finding.py`.
 
-docs/pictures/finding.png (a table), finding-grippers.png and finding-corners.png.
+Writes docs/pictures/finding.png (a table), finding-grippers.png and finding-corners.png.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ MARK = (80, 255, 120)
 
 
 def painter_of(camera: CameraSettings) -> Painter:
-    """Of a camera that is mounted as that of robot 7."""
+    """Return the painter of a camera mounted like that of robot 7."""
     truth = Misadjustment(SEED).camera(camera.name)
     return Painter(moved_camera(place_camera(camera), truth), 2.0)
 
 
 def painted(painter: Painter, pose: Pose, covered: bool = False) -> Image:
-    """A picture of its cube."""
+    """Return a picture of the cube."""
     return painter.paint(scrambled(3, SEED), pose, StudioLight(), covered).copy()
 
 
 def panel(image: Image, faces: Iterable[NDArray[np.float64]], text: str) -> Image:
-    """A picture with marked faces and a line of text."""
+    """Return a picture with marked faces and a line of text."""
     for corners in faces:
         cv2.polylines(image, [np.round(corners).astype(np.int32)], True, MARK, 3, cv2.LINE_AA)
     small = cv2.resize(image, (WIDTH, WIDTH * 3 // 4), interpolation=cv2.INTER_AREA)
@@ -49,7 +49,7 @@ def panel(image: Image, faces: Iterable[NDArray[np.float64]], text: str) -> Imag
 def from_above(
     painter: Painter, site: str, degrees: float, text: str, covered: bool = False
 ) -> Image:
-    """What a camera above sees of a cube that is turned clockwise as seen from a site."""
+    """Return the view from above of a cube turned clockwise, as seen from a site."""
     image = painted(painter, Pose(turned(NORMALS[site], degrees / 90)), covered)
     try:
         return panel(image, [face_in_view(image, 3).corners], text)
@@ -58,7 +58,7 @@ def from_above(
 
 
 def at_corner(camera: CameraSettings, layer: tuple[str, float] | None, text: str) -> Image:
-    """What a camera at a corner of the cube sees, with all faces where they were found at first."""
+    """Return the view at a corner of the cube, with the faces marked at their first positions."""
     painter = painter_of(camera)
     faces = faces_in_view(camera, painted(painter, Pose(np.eye(3))), 3)
     layers = () if layer is None else ((layer[0], layer[1] / 90),)
@@ -67,12 +67,12 @@ def at_corner(camera: CameraSettings, layer: tuple[str, float] | None, text: str
 
 
 def draw(name: str, panels: Sequence[Image]) -> None:
-    """Side by side, into a file."""
+    """Write the panels side by side into a file."""
     cv2.imwrite(str(FOLDER / name), cv2.cvtColor(np.hstack(panels), cv2.COLOR_RGB2BGR))
 
 
 def main() -> None:
-    """Draw them."""
+    """Draw all pictures."""
     (camera,) = load_profile("cubotino").cameras
     above = painter_of(camera)
     table = [

@@ -1,7 +1,7 @@
-"""Draws docs/pictures/reduction.svg from the example in docs/reduction.md: `make picture`.
+"""Draw docs/pictures/reduction.svg from the example in docs/reduction.md: `make picture`.
 
-The kinds of pieces on one face, then the example's cube after each phase, unfolded. Stickers that
-are not yet where the reduction wants them are pale.
+The picture shows the kinds of pieces on one face, then the example's unfolded cube after each
+phase. Stickers that the reduction has not yet placed are pale.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def axis_of(face: str) -> int:
 
 
 def has_its_centres(cube: StickerCube, axis: int, *, apart: bool = False) -> bool:
-    """Return whether two faces hold their own centres, or with ``apart`` each its own colour."""
+    """Return True if two faces have their own centres, or with ``apart`` each its own colour."""
     shown = [
         (cube.letters[n], cube.letters[fixed_slots(SIZE)[n // SIZE**2]])
         for n in (*X, *T)
@@ -75,7 +75,7 @@ def has_its_centres(cube: StickerCube, axis: int, *, apart: bool = False) -> boo
 
 
 def whole_edges(cube: StickerCube) -> list[str]:
-    """Return the edges whose two wings and middle belong together, by their faces."""
+    """Return the edges whose two wings and middle match, by the names of their faces."""
     letters = np.array(list(cube.letters))
     found = []
     for number, pair in enumerate(WING_PAIRS):
@@ -87,7 +87,7 @@ def whole_edges(cube: StickerCube) -> list[str]:
 
 
 def settled(cube: StickerCube) -> set[int]:
-    """Return the stickers of whole edges, and of centres that are on the faces of their axis."""
+    """Return the stickers of whole edges, and of centres on the faces of their axis."""
     if cube.is_solved:
         return set(range(6 * SIZE**2))
     found = set(map(int, fixed_slots(SIZE)))

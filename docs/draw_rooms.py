@@ -1,8 +1,8 @@
-"""Draws docs/pictures/rooms.svg from the imports: `python docs/draw_rooms.py`.
+"""Draw docs/pictures/rooms.svg from the imports: `python docs/draw_rooms.py`.
 
-A room is a folder of `robot/`, `vision/` or `solver/`, or a module that stands beside the folders.
-Each room stands above all that it imports. An arrow that a path of other arrows implies is left
-out, so the picture shows the fewest arrows that say which rooms a room depends on.
+A room is a folder of `robot/`, `vision/` or `solver/`, or a module beside the folders. Each room is
+above all rooms that it imports. Arrows implied by a path of other arrows are omitted, so the
+picture shows the fewest arrows that determine all dependencies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import grimp
 PICTURE = Path(__file__).parent / "pictures" / "rooms.svg"
 PACKAGES = ("robot", "vision", "solver")
 EVERYWHERE = frozenset({"solver.errors"})
-"""Rooms that all import: their arrows would hide the others."""
+"""Rooms that all others import. Their arrows would hide the rest."""
 COLOURS = {"robot": "#dbe7f6", "vision": "#e3f1dd", "solver": "#f8e8cf"}
 LINE = "#6b7785"
 BOX_HEIGHT, ROW_GAP, GAP, MARGIN = 34, 44, 16, 24
@@ -31,7 +31,7 @@ orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{line}"/></marker></defs>"""
 
 
 def imports() -> dict[str, set[str]]:
-    """Room -> rooms that it imports, native code and the packages' own files left out."""
+    """Return the rooms that each room imports, without native code and the packages' own files."""
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     arrows: dict[str, set[str]] = defaultdict(set)
     for module in graph.modules - set(PACKAGES):
@@ -49,12 +49,12 @@ def imports() -> dict[str, set[str]]:
 
 
 def room_of(module: str) -> str:
-    """The folder below a package, or the module that stands beside the folders."""
+    """Return the folder below a package, or the module beside the folders."""
     return ".".join(module.split(".")[:2])
 
 
 def floors(arrows: Mapping[str, set[str]]) -> dict[str, int]:
-    """Room -> number of the lowest floor on which all that it imports is below it."""
+    """Return the lowest floor of each room that is above all its imports."""
     known: dict[str, int] = {}
 
     def floor(room: str) -> int:
@@ -68,7 +68,7 @@ def floors(arrows: Mapping[str, set[str]]) -> dict[str, int]:
 
 
 def fewest(arrows: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """The arrows without those that others imply."""
+    """Return the arrows without those that others imply."""
     reached: dict[str, set[str]] = {}
 
     def reach(room: str) -> set[str]:
@@ -83,7 +83,7 @@ def fewest(arrows: Mapping[str, set[str]]) -> dict[str, set[str]]:
 
 
 def drawn() -> str:
-    """The picture."""
+    """Return the picture as SVG."""
     arrows = imports()
     floor_of = floors(arrows)
     kept = fewest(arrows)
@@ -106,7 +106,7 @@ def drawn() -> str:
 
 
 def untangled(rows: list[list[str]], arrows: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """The rows with each room near the middle of its neighbours on other floors."""
+    """Return the rows with each room near the middle of its neighbours on other floors."""
     neighbours: dict[str, set[str]] = defaultdict(set)
     for room, others in arrows.items():
         for other in others:
@@ -123,7 +123,7 @@ def untangled(rows: list[list[str]], arrows: Mapping[str, Iterable[str]]) -> lis
 
 
 def placed(rows: list[list[str]]) -> tuple[dict[str, tuple[float, float, float]], float]:
-    """Room -> left, top and width of its box; and how wide the picture is."""
+    """Return left, top and width of each room's box, and the width of the picture."""
     widths = {room: max(LEAST_WIDTH, len(room) * LETTER + PADDING) for row in rows for room in row}
     lengths = [sum(widths[room] + GAP for room in row) - GAP for row in rows]
     width = max(lengths) + 2 * MARGIN
@@ -138,7 +138,7 @@ def placed(rows: list[list[str]]) -> tuple[dict[str, tuple[float, float, float]]
 
 
 def box(room: str, left: float, top: float, width: float) -> str:
-    """A room with its name."""
+    """Draw a room with its name."""
     colour = COLOURS[room.partition(".")[0]]
     middle = left + width / 2
     return (
@@ -150,7 +150,7 @@ def box(room: str, left: float, top: float, width: float) -> str:
 
 
 def arrow(start: tuple[float, float, float], end: tuple[float, float, float]) -> str:
-    """From the lower edge of a box to the upper edge of another."""
+    """Draw an arrow from the lower edge of a box to the upper edge of another."""
     x1, y1 = start[0] + start[2] / 2, start[1] + BOX_HEIGHT
     x2, y2 = end[0] + end[2] / 2, end[1]
     bend = max(ROW_GAP * 0.6, (y2 - y1) / 3)

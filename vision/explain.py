@@ -1,10 +1,10 @@
-"""One picture that shows how a cube was read, for a person to check at a glance.
+"""A picture that shows how a cube was read, for a person to check at a glance.
 
-Along the top the photographs with the grids found; below the cube unfolded, every sticker as it was
-measured inside the colour it was decided to be; beside it the colours as points, one cluster each.
-Doubtful stickers are ringed everywhere. Colours have the letters that people call them by: W white,
-Y yellow, R red, O orange, G green, B blue. Those of a cube with other colours have the letters of
-the faces whose centres they are on, and the picture says so.
+The photographs and the grids found in them are at the top. Below them is the unfolded cube: each
+sticker has its measured colour inside the colour decided for it. Beside it every sticker is a point
+in a plane of hues, with one cluster per colour. Doubtful stickers are ringed everywhere. Colours
+have their usual letters: W white, Y yellow, R red, O orange, G green, B blue. If the cube has other
+colours, each has the letter of the face whose centre has it, and a legend in the picture says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Colour = tuple[int, int, int]
 Point = tuple[float, float]
 
 DETAIL = 2
-"""Pixels to a unit while drawing."""
+"""Pixels per unit while drawing."""
 
 _FONT = cv2.FONT_HERSHEY_DUPLEX
 _SHIFT = 4
@@ -53,7 +53,7 @@ class Canvas:
         return np.asarray(small, dtype=np.uint8)
 
     def box(self, at: Point, size: Point, colour: Colour, radius: float = 0.0) -> None:
-        """A filled rectangle with round corners, ``at`` its top left."""
+        """Draw a filled rectangle with round corners and its top left at ``at``."""
         (x, y), (w, h) = at, size
         outline = _round_corners(x, y, w, h, min(radius, w / 2, h / 2))
         cv2.fillPoly(self._pixels, [_to_fixed_point(outline)], colour, cv2.LINE_AA, _SHIFT)
@@ -61,24 +61,24 @@ class Canvas:
     def frame(
         self, at: Point, size: Point, colour: Colour, thickness: float, radius: float = 0.0
     ) -> None:
-        """The border of a rectangle with round corners."""
+        """Draw the border of a rectangle with round corners."""
         (x, y), (w, h) = at, size
         self.outline(_round_corners(x, y, w, h, min(radius, w / 2, h / 2)), colour, thickness)
 
     def outline(self, points: ArrayLike, colour: Colour, thickness: float) -> None:
-        """A closed line through ``points`` float[n, 2]."""
+        """Draw a closed line through ``points`` float[n, 2]."""
         fixed = _to_fixed_point(np.asarray(points, dtype=np.float64))
         width = _pixels(thickness)
         cv2.polylines(self._pixels, [fixed], True, colour, width, cv2.LINE_AA, _SHIFT)
 
     def line(self, start: Point, end: Point, colour: Colour, thickness: float) -> None:
-        """A straight line."""
+        """Draw a straight line."""
         points = _to_fixed_point(np.array([start, end]))
         width = _pixels(thickness)
         cv2.polylines(self._pixels, [points], False, colour, width, cv2.LINE_AA, _SHIFT)
 
     def dot(self, at: Point, radius: float, colour: Colour) -> None:
-        """A filled circle."""
+        """Draw a filled circle."""
         x, y = _to_fixed_point(np.array([at]))[0]
         reach = round(radius * DETAIL * (1 << _SHIFT))
         cv2.circle(self._pixels, (int(x), int(y)), reach, colour, -1, cv2.LINE_AA, _SHIFT)
@@ -86,14 +86,14 @@ class Canvas:
     def text(
         self, at: Point, words: str, colour: Colour, height: float, bold: bool = False
     ) -> float:
-        """A line of text with its base line at ``at``, capitals ``height`` high; its width."""
+        """Draw text with its baseline at ``at`` and capitals ``height`` high. Return its width."""
         scale, width = _font(height, bold)
         place = (round(at[0] * DETAIL), round(at[1] * DETAIL))
         cv2.putText(self._pixels, words, place, _FONT, scale, colour, width, cv2.LINE_AA)
         return text_width(words, height, bold)
 
     def paste(self, at: Point, size: Point, image: NDArray[np.uint8]) -> None:
-        """A picture uint8[h, w, 3], scaled to ``size``."""
+        """Draw a picture uint8[h, w, 3], scaled to ``size``."""
         x, y = (round(value * DETAIL) for value in at)
         w, h = (round(value * DETAIL) for value in size)
         shrinks = image.shape[1] > w
@@ -108,7 +108,7 @@ def text_width(words: str, height: float, bold: bool = False) -> float:
 
 
 def wrap_words(words: str, height: float, room: float) -> list[str]:
-    """Lines of ``words`` that are each at most ``room`` wide."""
+    """Return ``words`` broken into lines at most ``room`` wide."""
     lines = [""]
     for word in words.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -120,13 +120,13 @@ def wrap_words(words: str, height: float, room: float) -> list[str]:
 
 
 def png(picture: NDArray[np.uint8]) -> bytes:
-    """The bytes of a PNG file of an RGB picture uint8[h, w, 3]."""
+    """Return an RGB picture uint8[h, w, 3] as the bytes of a PNG file."""
     _, data = cv2.imencode(".png", picture[..., ::-1])
     return data.tobytes()
 
 
 def _font(height: float, bold: bool) -> tuple[float, int]:
-    """Scale and stroke for capitals of ``height``; Hershey's are 21 high at scale 1."""
+    """Return scale and stroke for capitals of ``height``; Hershey's are 21 high at scale 1."""
     scale = height * DETAIL / 21.0
     return scale, max(1, round(scale * (1.9 if bold else 1.2)))
 
@@ -140,7 +140,7 @@ def _to_fixed_point(points: Floats) -> NDArray[np.int32]:
 
 
 def _round_corners(x: float, y: float, w: float, h: float, radius: float) -> Floats:
-    """The outline of a rectangle with round corners."""
+    """Return the outline of a rectangle with round corners."""
     if radius <= 0:
         return np.array([(x, y), (x + w, y), (x + w, y + h), (x, y + h)], dtype=np.float64)
     quarter = np.linspace(0, np.pi / 2, 9)
@@ -156,7 +156,7 @@ def _round_corners(x: float, y: float, w: float, h: float, radius: float) -> Flo
 _WIDTH = 1560
 _MARGIN = 36
 _GAP = 16
-"""Units of the drawing: six photographs side by side stay large enough to see their stickers."""
+"""Drawing dimensions in units, large enough to see stickers in six photographs side by side."""
 
 _BACKGROUND = (24, 26, 31)
 _PANEL = (34, 37, 44)
@@ -168,7 +168,7 @@ _GOOD = (126, 211, 138)
 _UNSURE = (247, 201, 86)
 _BAD = (248, 113, 113)
 _DOUBT = (255, 64, 200)
-"""Colours of a dark drawing; the pink of doubts is that of no sticker."""
+"""Colours of a dark drawing. No sticker has the pink of ``_DOUBT``."""
 
 _PHOTO = ((_WIDTH - 2 * _MARGIN - 5 * _GAP) / 6, 180.0)
 _PLACES = {"U": (0, 1), "L": (1, 0), "F": (1, 1), "R": (1, 2), "B": (1, 3), "D": (2, 1)}
@@ -179,9 +179,8 @@ _PLACES = {"U": (0, 1), "L": (1, 0), "F": (1, 1), "R": (1, 2), "B": (1, 3), "D":
 class _Stickers:
     """The stickers to draw: colours float[n, 3] 0..1, letters or None, doubtful flags.
 
-    All in the order of the facelets; ``order`` int[n] is the sticker of the scan for each.
-    ``names`` are the letters of the colours by the letters of the facelets; empty where they are
-    not the usual colours.
+    All are in the order of the facelets; ``order`` int[n] has the number of each in the scan.
+    ``names`` maps facelet letters to colour letters. It is empty if the colours are unusual.
     """
 
     size: int
@@ -196,7 +195,7 @@ class _Stickers:
         return _colour(self.light[sticker])
 
     def typical_of(self, letter: str) -> Colour:
-        """The typical colour of a letter on this cube."""
+        """Return the typical colour of a letter on this cube."""
         mine = np.array([own == letter for own in self.facelets or ""], dtype=np.bool_)
         usable = mine & self.seen
         return _colour(np.median(self.light[usable], axis=0)) if usable.any() else _FAINT
@@ -207,12 +206,12 @@ def explain(
     outcome: CubeReading | Unreadable,
     scan: CubeScan | None = None,
 ) -> NDArray[np.uint8]:
-    """The picture of a reading or refusal, uint8[height, 1560, 3] in RGB.
+    """Draw a reading or refusal, uint8[height, 1560, 3] in RGB.
 
-    ``colours`` are those that were read; ``scan`` adds the photographs and the grids in them.
+    ``colours`` are the measured colours; ``scan`` adds the photographs and their grids.
     """
     shown = _stickers_to_draw(colours, outcome)
-    # One after the other: together they take 19 MB while they are drawn.
+    # Drawn one after the other: both at once need 19 MB.
     return np.vstack([_upper_part(shown, outcome, scan), _lower_part(shown)])
 
 
@@ -250,7 +249,7 @@ def _stickers_to_draw(colours: StickerColours, outcome: CubeReading | Unreadable
 
 
 def colour_names(colours: StickerColours, order: Ints, facelets: str) -> dict[str, str]:
-    """Return the usual name of each letter's colour; empty if one is not a usual colour."""
+    """Return the usual name of each letter's colour, or an empty dict if a colour is unusual."""
     features = LightFeatures.from_colours(colours)
     letters = np.array(list(facelets))
     seen = colours.valid[order]
@@ -267,7 +266,7 @@ def _colour(light: Floats) -> Colour:
 
 
 def _draw_verdict(canvas: Canvas, size: int, outcome: CubeReading | Unreadable) -> None:
-    """Draw the verdict in two or three lines, with what is wrong and the face to look at again."""
+    """Draw the verdict and up to three lines of details."""
     word, colour, details = _verdict(outcome)
     x = _MARGIN + canvas.text((_MARGIN, 58), f"{size}x{size}x{size}", _BRIGHT, 24, bold=True) + 18
     width = text_width(word, 13, bold=True) + 28
@@ -365,13 +364,13 @@ def _draw_sticker(
 
 
 def _ink_for(colour: Colour) -> Colour:
-    """Black or white, whichever is readable on ``colour``."""
+    """Return black or white, whichever is readable on ``colour``."""
     red, green, blue = colour
     return _BODY if 0.3 * red + 0.59 * green + 0.11 * blue > 110 else _BRIGHT
 
 
 def _draw_clusters(canvas: Canvas, left: float, top: float, shown: _Stickers) -> None:
-    """Every sticker by its hue, whatever its brightness."""
+    """Draw every sticker as a point by its hue, regardless of brightness."""
     width, height = _WIDTH - _MARGIN - left, 590.0
     canvas.box((left, top), (width, height), _PANEL, radius=12)
     canvas.text((left + 22, top + 32), "colours", _BRIGHT, 13, bold=True)
@@ -393,7 +392,7 @@ def _draw_clusters(canvas: Canvas, left: float, top: float, shown: _Stickers) ->
 
 
 def _draw_links(canvas: Canvas, placed: Floats, shown: _Stickers) -> dict[str, tuple[float, float]]:
-    """Lines from the middle of every cluster to its stickers; the middles by letter."""
+    """Draw lines from each cluster's middle to its stickers. Return the middles by letter."""
     letters = np.array(list(shown.facelets or ""))[shown.seen] if shown.facelets else placed[:0, 0]
     middles = {}
     for letter in np.unique(letters).tolist():
@@ -414,13 +413,13 @@ def _draw_tag(canvas: Canvas, letter: str, middle: tuple[float, float], colour: 
 
 
 def _chroma(light: Floats) -> Floats:
-    """Log ratios of red and blue to green, float[n, 2], with a floor against noise."""
+    """Return log ratios of red and blue to green, float[n, 2], with a floor against noise."""
     logs = np.log2(light + 0.015)
     return np.stack([logs[:, 0] - logs[:, 1], logs[:, 2] - logs[:, 1]], axis=1)
 
 
 def _fit_into(points: Floats, inside: tuple[float, float, float, float]) -> Floats:
-    """Points moved into a rectangle (left, top, width, height), y upwards."""
+    """Scale points into a rectangle (left, top, width, height), y upwards."""
     if not len(points):
         return points
     low, high = points.min(axis=0), points.max(axis=0)

@@ -34,7 +34,7 @@ class Camera(Protocol):
         """Adapt to the light now in view, then lock exposure, gains and focus until ``close``."""
 
     def capture(self) -> Frame:
-        """Take one picture; raises ``vision.cameras.base.CameraError`` when there is none."""
+        """Take one picture. Raise ``vision.cameras.base.CameraError`` if that fails."""
 
     def close(self) -> None:
-        """Give the camera back. Idempotent."""
+        """Release the camera. Idempotent."""

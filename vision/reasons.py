@@ -1,4 +1,4 @@
-"""Texts that say why a cube cannot be read, or not surely, by code so that they can be translated.
+"""Reasons why a cube cannot be read with certainty, by code so that they can be translated.
 
 :mod:`robot.text.languages` has the translations.
 """
@@ -12,7 +12,7 @@ from solver.errors import Coded
 
 
 class ViewTrouble(StrEnum):
-    """Things in view instead of one whole face that shows its colours.
+    """Obstacles to seeing one whole face with its colours.
 
     The values are stable names for programs.
     """
@@ -30,7 +30,7 @@ class ViewTrouble(StrEnum):
 
 REASONS: Mapping[str, str] = {
     "in-picture": "picture {faces}: {what}",
-    # What a picture shows; with and without the place.
+    # Troubles in a picture, with and without their position.
     "seen-no-cube": "no cube is in view, or not a whole face of one, in focus and lit",
     "seen-no-cube-alone": (
         "no cube is in view, or not a whole face of one; the other pictures show it: take this "
@@ -78,7 +78,7 @@ REASONS: Mapping[str, str] = {
     "seen-cut-right": "the face is cut off by the right edge of the picture: show the whole face",
     "seen-cut-top": "the face is cut off by the upper edge of the picture: show the whole face",
     "seen-cut-bottom": "the face is cut off by the lower edge of the picture: show the whole face",
-    # Cubes that were put together wrongly.
+    # Cubes that are assembled wrongly.
     "put-wrongly": "the cube seems to be put together wrongly: {what}",
     "put-wrongly-more": ("the cube seems to be put together wrongly in {count} places: {what}"),
     "edge-flipped": "edge {piece} is flipped (now at {place})",
@@ -90,7 +90,7 @@ REASONS: Mapping[str, str] = {
     "two-exchanged": "two corners or two edges are exchanged",
     "turn-piece": "take it out and turn it, or look at its stickers again",
     "exchange-pieces": "take out two edges and put each in the place of the other",
-    # What a check of a camera finds.
+    # Findings of a camera check.
     "camera-in-use": "{device} is in use: by cubistd, if that runs",
     "camera-unlocked": "{device}: its driver does not lock {settings}",
     "keep-light-even": (
@@ -113,14 +113,14 @@ REASONS: Mapping[str, str] = {
 
 
 class Reason(Coded):
-    """Why a cube cannot be read, or what a camera lacks."""
+    """The reason a cube cannot be read, or a finding about a camera."""
 
     __slots__ = ()
     ENGLISH = REASONS
 
     @classmethod
     def name_pictures(cls, faces: str, what: str) -> Reason:
-        """Return the reason with the pictures that it is about, ``UR``, in front."""
+        """Return the reason, prefixed with the pictures it is about, for example ``UR``."""
         names = ", ".join(faces)
         if not isinstance(what, Reason):
             return cls.of("in-picture", f"picture {names}: {what}", faces=names)

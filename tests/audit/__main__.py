@@ -1,6 +1,6 @@
 """Make small random changes to the code and count those that the tests notice: ``make mutants``.
 
-The checkout is only read. docs/testing.md describes the use.
+The checkout is not modified. docs/testing.md describes the use.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tests.audit.engine import Engine, Verdict, separate_state
 CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = CHECKOUT / "build/mutants"
 SEED = 2026
-"""The audit's sample, always the same for the same code."""
+"""Seed of the audit's sample, which is always the same for the same code."""
 NOTICED = ("killed", "timeout")
 INTERRUPTED = 130
 
 
 def main() -> int:
-    """Try a sample and return the exit code. Ctrl-C shows the outcomes up to then."""
+    """Try a sample and return the exit code. Ctrl-C shows the outcomes so far."""
     options = _parse_options()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def _report(mutant: Mutant, found: Verdict, lines: TextIO) -> None:
-    """Write one outcome to the file and show it."""
+    """Write one outcome to the file and print it."""
     described = {"file": mutant.path, "line": mutant.line, "kind": mutant.kind}
     described["difference"] = mutant.difference()
     lines.write(json.dumps(described | dict(found)) + "\n")

@@ -1,7 +1,7 @@
-"""Counts sizes and words of the project: ``make census`` prints JSON lines.
+"""Counts of the project's sizes and words: ``make census`` prints JSON lines.
 
-Each line has ``census``, ``value`` and, where a limit holds, ``limit``. ``make lint`` runs it with
-``--check``, which fails when a limit of :data:`ENFORCED` is exceeded and names each place.
+Each line has ``census``, ``value`` and, if there is a limit, ``limit``. ``make lint`` runs this
+with ``--check``, which fails if a count exceeds its limit in :data:`ENFORCED` and lists all places.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PRODUCT = ("robot", "solver", "vision")
 SOURCES = (".py", ".c", ".cpp", ".h", ".hpp", ".js")
 
 CLAUSES = {"what", "how", "whether", "where", "of", "from", "by", "as", "it", "so"}
-"""A docstring that begins with one of these describes something before it has named it."""
+"""First words of docstrings that describe something before they name it."""
 
 PARTICIPLES = re.findall(
     r"\w+",
@@ -37,7 +37,7 @@ PREPOSITIONS = re.findall(
     "below beside between behind past through against along among around off out than like "
     "since toward",
 )
-"""Conversions (``from_moves``, ``to_classes``, ``as_jpeg``, ``with_lines``) are not among them."""
+"""Conversions are not included (``from_moves``, ``to_classes``, ``as_jpeg``, ``with_lines``)."""
 
 PICTURES = re.compile(r"Picture|Face|View|Frame|Image|Photo|Look|Shot|Sight|Seen")
 
@@ -67,7 +67,7 @@ ENFORCED = (
 
 @dataclass(frozen=True)
 class Figure:
-    """One count, and the places that make it up where they can be named."""
+    """One count, and the places counted if they can be listed."""
 
     name: str
     value: float
@@ -80,7 +80,7 @@ class Figure:
 
 
 def main(arguments: list[str]) -> int:
-    """Print all figures, with ``--places NAME`` the places of one; return the exit code."""
+    """Print all figures, or with ``--places NAME`` the places of one. Return the exit code."""
     figures = list(count())
     if arguments[:1] == ["--places"]:
         wanted = " ".join(arguments[1:])
@@ -124,7 +124,7 @@ def count() -> Iterator[Figure]:
 
 
 def list_files() -> list[Path]:
-    """Return the files git knows, relative to the checkout; those deleted since left out."""
+    """Return the files known to git, except deleted ones, relative to the checkout."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
     )
@@ -166,7 +166,7 @@ def _words(files: list[Path]) -> Iterator[Figure]:
 
 
 def _docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and text of a node's docstring and of those below the constants in its body."""
+    """Yield line and text of a node's docstring and of those after constants in its body."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
         return
     for one in node.body:

@@ -1,4 +1,4 @@
-"""Draw a sample of small changes, such as a tired programmer makes, from the product's sources."""
+"""Draw a sample of small changes to the product's sources, such as a tired programmer makes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ READERS = {
     ".hpp": c_edits,
 }
 GENERATED = b"enerated"
-"""A mark in the first lines of files that a program makes; a test compares those."""
+"""A mark in the first lines of generated files, which a test compares with the generator."""
 NOT_THE_PRODUCT = ("docs/", "firmware/tests/", "firmware/fuzz/", "firmware/tools/", "tests/")
 DRAWINGS = ("vision/explain.py", "robot/display/drawing.py", "robot/records/timeline.py")
-"""Files whose whole numbers are places on a canvas, chosen by eye: constants stay."""
+"""Files whose integers are positions on a canvas, chosen by eye: constants are not changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Mutant:
 
     @property
     def is_python(self) -> bool:
-        """True if nothing has to be built."""
+        """True if no build is needed."""
         return self.path.endswith(".py")
 
     def difference(self) -> str:
-        """Return the changed lines as ``diff -U0`` shows them."""
+        """Return the changed lines in the format of ``diff -U0``."""
         old, new = (text.decode().splitlines() for text in (self.before, self.after))
         return "\n".join(list(difflib.unified_diff(old, new, lineterm="", n=0))[3:])
 
@@ -49,7 +49,7 @@ class Mutant:
 def source_files(root: Path, places: str) -> list[str]:
     """Return the product's sources in a comma-separated list of files and folders.
 
-    Raises ``SystemExit`` for a place without any.
+    Raises ``SystemExit`` for a folder or file without any.
     """
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
@@ -75,9 +75,9 @@ def _sources_in(root: Path, names: Iterable[str], place: str) -> list[str]:
 
 
 def sample(root: Path, files: Sequence[str], count: int, seed: int) -> list[Mutant]:
-    """Return ``count`` mutants, each of another line; fewer if there are not enough lines.
+    """Return ``count`` mutants of different lines, or fewer if there are not enough lines.
 
-    Lines are drawn first, then a change of each: a line of many constants is not drawn many times.
+    Draws lines first, then a change of each, so that a line with many constants is not preferred.
     """
     draw = random.Random(seed)
     lines: dict[tuple[str, int], list[Mutant]] = {}

@@ -1,4 +1,4 @@
-"""Small changes to a source: to Python by its syntax tree, to C and C++ by their tokens."""
+"""Small changes to a source: Python by its syntax tree, C and C++ by their tokens."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ OPERATORS: dict[type[ast.AST], tuple[bytes, str, tuple[bytes, ...]]] = {
     ast.And: (rb"\band\b", "condition", (b"or",)),
     ast.Or: (rb"\bor\b", "condition", (b"and",)),
 }
-"""Pattern of an operator of Python, kind of the change, and what replaces it."""
+"""Pattern of a Python operator, kind of the change, and the replacements."""
 COMMENT = re.compile(rb"#[^\n]*")
 UNCHANGED_FIELDS = {"annotation", "returns", "decorator_list", "type_params", "bases"}
 LAYOUT = {"padding", "bar_width", "indent"}
-"""Arguments for free room on a screen or in a file."""
+"""Arguments for spacing on a screen or in a file."""
 DIARY = {"debug", "info"}
-"""Methods of a log for the normal course of things: their arguments are mere texts."""
+"""Methods that log normal events. Their arguments are only texts."""
 
 
 def python_edits(source: bytes) -> list[Edit]:
-    """Return every change to a file; annotations, decorators, assertions, texts, floats stay.
+    """Return every change to a file, except to annotations, decorators, assertions, texts, floats.
 
-    Most floats are limits found by measuring, and many values are right. Code without an effect
-    stays too: ``del`` of an unused argument, a log's normal entries, free room on a screen, imports
-    for the type checker.
+    Most floats are limits found by measurement, and many values are right. Code without an effect
+    is not changed either: ``del`` of an unused argument, log entries for normal events, spacing on
+    a screen, imports for the type checker.
     """
     return _ordered(_Reader(source).edits_in(ast.parse(source)))
 
@@ -68,7 +68,7 @@ def _ordered(edits: Iterable[Edit]) -> list[Edit]:
 
 
 class _Reader:
-    """A file's bytes and the places of its tree's nodes in them."""
+    """A file's bytes and the positions of its tree's nodes in them."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -77,7 +77,7 @@ class _Reader:
             self._line_starts.append(self._line_starts[-1] + len(line))
 
     def edits_in(self, node: ast.AST) -> Iterator[Edit]:
-        """Yield the changes of a node and of all below it."""
+        """Yield the changes to a node and all nodes below it."""
         if _does_nothing(node):
             return
         yield from self._edits_of(node)
@@ -121,7 +121,7 @@ class _Reader:
         return start, self._line_starts[node.end_lineno - 1] + node.end_col_offset
 
     def _swap(self, left: ast.expr, operator: ast.AST, right: ast.expr) -> Iterator[Edit]:
-        """Yield the changes of the operator between two operands."""
+        """Yield the changes to the operator between two operands."""
         if type(operator) not in OPERATORS:
             return
         pattern, kind, others = OPERATORS[type(operator)]
@@ -134,7 +134,7 @@ class _Reader:
 
 
 def _operations(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST, ast.expr]]:
-    """Yield each operator of a node between its operands; ``%`` of a text is none."""
+    """Yield each operator of a node with its operands, except the ``%`` of a text."""
     match node:
         case ast.Compare():
             operands = [node.left, *node.comparators]
@@ -148,12 +148,12 @@ def _operations(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST, ast.expr]]:
 
 
 def _does_nothing(node: ast.AST) -> bool:
-    """Return true if no test could notice a change of this node or of its children."""
+    """Return true if no test could notice a change to this node or its children."""
     match node:
         case (
             ast.Assert()
             | ast.keyword(arg="strict")
-            | ast.Call(func=ast.Name(id="Padding" | "Pattern"))  # room; a light's rhythm
+            | ast.Call(func=ast.Name(id="Padding" | "Pattern"))  # spacing; blinking of a light
             | ast.If(test=ast.Name(id="TYPE_CHECKING"))
         ):
             return True
@@ -215,7 +215,7 @@ DROPPED_WORDS = {b"break", b"continue", b"return"}
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A word, number or operator and its place."""
+    """A word, number or operator with its position."""
 
     start: int
     end: int
@@ -228,10 +228,10 @@ class _Token:
 
 
 def c_edits(source: bytes) -> list[Edit]:
-    """Return every change to a file; floats stay, as in Python.
+    """Return every change to a file, except to floats, as in Python.
 
-    The sources are formatted: an operator with a space on both sides has two operands, and the
-    angle brackets of a template have none.
+    The sources are formatted: an operator with a space on both sides has two operands, and a
+    template's angle brackets have no spaces.
     """
     found = [
         _Token(each.start(), each.end(), each[0], each.lastgroup or "")
@@ -252,7 +252,7 @@ def c_edits(source: bytes) -> list[Edit]:
 
 
 def _reserve_calls(found: list[_Token]) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each statement that only reserves memory: it has no effect."""
+    """Yield start and end of each statement that only reserves memory, which has no effect."""
     first = 0
     for number, token in enumerate(found[:-1]):
         if token.text in (b";", b"{", b"}"):
@@ -308,7 +308,7 @@ def _closing(found: list[_Token], opening: int) -> int:
 
 
 def _statement_edits(found: list[_Token]) -> Iterator[Edit]:
-    """Drop calls, assignments and jumps. Dropping a declaration never compiles or, if it is
+    """Drop calls, assignments and jumps. Dropping a declaration breaks the build or, if it is
     ``= delete``, has no effect."""
     for number in range(1, len(found) - 3):
         before, first, second = found[number - 1 : number + 2]

@@ -1,8 +1,8 @@
-"""Try mutants, each in processes of its own. No source of the checkout is written.
+"""Try each mutant in separate processes. No source of the checkout is written.
 
-Python processes, pytest's and those that tests start, read the changed text instead of the file
-(``started/sitecustomize.py``). C and C++ are built beside the checkout's build, and only what
-depends on the changed source.
+Python processes, both pytest's and those started by tests, read the changed text instead of the
+file (``started/sitecustomize.py``). C and C++ are built outside the checkout's build, and only the
+objects that depend on the changed source.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PYTEST += ("-m", "not long", "-p", "tests.audit.selection")
 STARTED = Path(__file__).with_name("started")
 """Folder in the PYTHONPATH of all processes."""
 START_S = 60.0
-"""Allowance for Python, its imports and the fixtures of a file on a busy computer."""
+"""Time allowed for Python, its imports and the fixtures of a file on a busy computer."""
 BUDGET_ALONE_S = 300.0
 NOTHING_FAILED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 FAILED = re.compile(r"^(?:FAILED|ERROR) .*", re.MULTILINE)
@@ -47,7 +47,7 @@ Verdict = Mapping[str, object]
 
 
 class BuildFailed(Exception):
-    """The compiler refuses a changed source."""
+    """The compiler rejects a changed source."""
 
 
 class Engine:
@@ -62,7 +62,7 @@ class Engine:
         self._passes_alone: dict[str, bool] = {}
 
     def judge(self, mutant: Mutant) -> Verdict:
-        """Return a mutant's outcome. A test that fails without the mutant, too, is left out."""
+        """Return a mutant's outcome. Ignore tests that also fail without the mutant."""
         files = self._selection.choose(mutant)
         if not files:
             return {"outcome": "survived", "files": 0, "by": "no test runs it"}
@@ -76,7 +76,7 @@ class Engine:
                 return {**found, "files": sum(map(len, files))}
 
     def _try(self, mutant: Mutant, files: Sequence[Sequence[str]]) -> Verdict:
-        """Run groups of files, likeliest first, until a test fails or the budget is spent."""
+        """Run groups of tests, likeliest first, until one fails or the budget is spent."""
         with self._changed(mutant) as (python, environment):
             left_s = self._budget_s
             for group in files:
@@ -88,7 +88,7 @@ class Engine:
 
     @contextlib.contextmanager
     def _changed(self, mutant: Mutant) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Yield the interpreter and the environment of processes that have the change."""
+        """Yield the interpreter and the environment for processes with the change."""
         if mutant.path.startswith("firmware/"):
             with self._firmware.changed(mutant.path, mutant.after):
                 environment = {FIRMWARE_SOURCES: str(self._firmware.sources)}
@@ -106,7 +106,7 @@ class Engine:
     def _run(
         self, tests: Sequence[str], python: str, extra: Mapping[str, str], budget_s: float
     ) -> tuple[Verdict, float]:
-        """Run tests up to the first failure; return what came of it and the time they used."""
+        """Run tests up to the first failure. Return the verdict and the time they used."""
         mark = uuid.uuid4().hex
         out = [f"--deselect={test}" for test, passes in self._passes_alone.items() if not passes]
         with tempfile.TemporaryFile("w+") as console:
@@ -149,9 +149,9 @@ class Engine:
 
 @contextlib.contextmanager
 def separate_state() -> Iterator[None]:
-    """Keep what tests and mutants write apart from the user's state, runtime and cache folders.
+    """Separate the output of tests and mutants from the user's state, runtime and cache folders.
 
-    The user's search tables are linked for reading. Paths are short enough for sockets.
+    Links the user's search tables for reading. Paths are short enough for sockets.
     """
     usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     with tempfile.TemporaryDirectory(prefix="cubist-") as scratch:
@@ -186,7 +186,7 @@ def _end_marked(mark: str) -> None:
 
 
 class _Firmware:
-    """Programs of the firmware, built from sources changed one at a time."""
+    """The programs of the firmware, built with one changed source at a time."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.sources = folder / "firmware"
@@ -216,7 +216,7 @@ class _Firmware:
 
     @contextlib.contextmanager
     def changed(self, path: str, text: bytes) -> Iterator[None]:
-        """Build with a changed source and restore it afterwards; raises :class:`BuildFailed`."""
+        """Build with a changed source and restore it afterwards. Raise :class:`BuildFailed`."""
         target = self.sources / Path(path).relative_to("firmware")
         before = target.read_bytes()
         try:
@@ -253,7 +253,7 @@ class _Kernel:
 
     @contextlib.contextmanager
     def changed(self, path: str, text: bytes) -> Iterator[Path]:
-        """Build the kernel with a changed source; raises :class:`BuildFailed`."""
+        """Build the kernel with a changed source. Raise :class:`BuildFailed`."""
         inner = Path(path).relative_to("solver/native")
         before = (self._sources / inner).read_bytes()
         kernel = self._objects / "_native.so"
@@ -287,7 +287,7 @@ class _Kernel:
 
 
 def _mirror(source: Path, target: Path) -> None:
-    """Copy the files that differ; others keep their times."""
+    """Copy the files that differ, so that others keep their times."""
     for file in source.rglob("*"):
         place = target / file.relative_to(source)
         if file.is_file() and not (place.is_file() and place.read_bytes() == file.read_bytes()):

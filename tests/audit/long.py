@@ -1,15 +1,15 @@
 """Run the long campaigns: ``make test-long``, or a part: ``make test-long ARGS="kernel web"``.
 
-The campaigns are divided into shards by subject. Each test *function* has three minutes, in which
-it tries as many of its cases as fit, drawn anew for each campaign: in all at most two hours on two
-cores. An interrupted campaign goes on where it stopped as long as the checkout stays the same;
-``--again`` starts over. Anything that is not a shard goes to pytest, without a limit::
+The campaigns are divided into shards by subject. Each test *function* runs as many of its cases as
+fit into three minutes, in a random order for each campaign: in all at most two hours on two cores.
+An interrupted campaign resumes where it stopped while the checkout is unchanged; ``--again`` starts
+over. Arguments that are not shards go to pytest, without a limit::
 
     make test-long ARGS="tests/calibration/test_stops.py -k auto"
 
 As a pytest plugin with ``--campaign DIR``, this module shuffles the cases of each function by the
 seed in ``DIR/seed``, skips those that do not fit, and appends each result to ``DIR/results.jsonl``.
-Cases that passed are not run again, and their time counts::
+Cases that passed do not run again, but their time counts::
 
     {"test": "tests/link/test_link.py::test_noise[7]", "outcome": "passed", "seconds": 12.3}
 """
@@ -51,15 +51,15 @@ SHARDS = {
 }
 """Folders of tests by subject."""
 UNSHARED = ("install", "kernel", "pi")
-"""Shards that one process runs; two run the others."""
+"""Shards that run in one process; the others run in two."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run the shards that are named, or all; return the exit code."""
+    """Run the named shards, or all. Return the exit code."""
     again = "--again" in arguments
     names = [name for name in arguments if name != "--again"]
     if any(name not in SHARDS for name in names):
-        # The last `-m` counts, also one of the caller's.
+        # The last `-m` counts, so the caller can override it.
         return subprocess.call([*PYTEST, "--timeout", "7200", "-m", "", *names], cwd=ROOT)
     begin(again=again)
     chosen = names or list(SHARDS)
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
 
 
 def begin(*, again: bool) -> None:
-    """Go on with the campaign of this very checkout, or begin one."""
+    """Resume the campaign of this exact checkout, or start a new one."""
 
     def ask_git(*command: str) -> bytes:
         return subprocess.run(("git", *command), cwd=ROOT, check=True, capture_output=True).stdout
@@ -87,7 +87,7 @@ def begin(*, again: bool) -> None:
 
 
 def run_shard(name: str, position: str) -> bool:
-    """Run the long tests of a shard; return whether any failed."""
+    """Run the long tests of a shard. Return True if any failed."""
     print(f"\n=== {name} ({position}) ===", flush=True)
     paths = [f"tests/{folder}" for folder in SHARDS[name] if (ROOT / "tests" / folder).exists()]
     command = [*PYTEST, "-m", "long", "-v", "--timeout", str(LONGEST_CASE_S), "-rNfE"]
@@ -100,7 +100,7 @@ def run_shard(name: str, position: str) -> bool:
 
 
 def report(*, failed: bool) -> int:
-    """Print what the campaign found so far; return the exit code."""
+    """Print the results of the campaign so far. Return the exit code."""
     results = list(read_results(FOLDER))
     counts = Counter(one["outcome"] for one in results)
     minutes = sum(one["seconds"] for one in results) / 60
@@ -115,7 +115,7 @@ def report(*, failed: bool) -> int:
 
 
 def read_results(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the results so far; a line that was cut off is left out."""
+    """Yield the results so far, except an incomplete line."""
     path = folder / RESULTS
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
@@ -137,14 +137,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the campaign if one is asked for."""
+    """Register the campaign if one is requested."""
     folder = config.getoption("--campaign")
     if folder is not None:
         config.pluginmanager.register(Campaign(folder, config), "cubist-campaign")
 
 
 class Campaign:
-    """One process of a campaign; the controlling one writes the results."""
+    """One process of a campaign. The controlling process writes the results."""
 
     def __init__(self, folder: Path, config: pytest.Config) -> None:
         self._folder = folder
@@ -161,7 +161,7 @@ class Campaign:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Leave out what has passed, and shuffle the cases of each function."""
+        """Remove cases that have passed, and shuffle the cases of each function."""
         seed = (self._folder / SEED).read_text(encoding="utf-8")
         cases: dict[str, list[pytest.Item]] = defaultdict(list)
         for item in items:
@@ -179,9 +179,10 @@ class Campaign:
             pytest.skip(TIME_IS_OVER)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count the time, and write the result of a case that ended."""
+        """Add up the time, and write the result of a case that ended."""
         function = function_of(report.nodeid)
-        # The first setup makes what all cases share: a machine's system takes longer than they may.
+        # The first setup is not counted: it makes what all cases share, such as a machine's system,
+        # and may take longer than their limit.
         if report.when != "setup" or function in self._begun:
             self._spent_s[function] += report.duration
         self._begun.add(function)

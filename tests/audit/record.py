@@ -1,6 +1,6 @@
-"""Which tests run which lines of Python, written down once by coverage.py, and how long they take.
+"""A record of the Python lines that each test runs, made once by coverage.py, and of its duration.
 
-A test of the record is a function with all its cases: ``tests/link/test_link.py::test_it_opens``.
+A test in the record is a function with all its cases: ``tests/link/test_link.py::test_it_opens``.
 The processes that make the record load this module as a plugin (``-p tests.audit.record``).
 """
 
@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 from coverage import Coverage, CoverageData
 
 MEASURED = ("robot", "solver", "vision", "tests/rig", "tests/link/conftest.py")
-"""Packages and fixtures. A process that a test starts belongs to the test."""
+"""Packages and fixtures to measure. Processes started by a test count for the test."""
 SETTINGS = """\
 [run]
 include = {include}
@@ -34,7 +34,7 @@ disable_warnings = no-data-collected, module-not-imported, couldnt-parse
 
 
 class Record:
-    """The record of the tests in some places, made if ``folder`` has none."""
+    """The record of the tests in ``places``, made if ``folder`` has none."""
 
     def __init__(self, root: Path, places: Sequence[str], folder: Path) -> None:
         self._root = root
@@ -77,18 +77,20 @@ class Record:
         return dict(costs)
 
     def is_older(self, file: str) -> bool:
-        """True if a file was written since the record was made."""
+        """Return True if a file was written since the record was made."""
         return (self._root / file).stat().st_mtime > self._file.stat().st_mtime
 
     def tests_of(self, file: str, lines: Collection[int] = ()) -> set[str]:
-        """Return the tests that run some lines of a file: any, if none or other ones are known."""
+        """Return the tests that run these lines of a file, or any line if none are given or the
+        file has changed.
+        """
         recorded = self._data.contexts_by_lineno(str(self._root / file))
         wanted = recorded if not lines or self.is_older(file) else lines
         contexts = {context for line in wanted for context in recorded.get(line, ())}
         return {re.split(r"\[| \(", context)[0] for context in contexts - {""}}
 
     def tests_naming(self, names: str) -> set[str]:
-        """Return the tests that run a line with a match of an expression."""
+        """Return the tests that run a line matching an expression."""
         found = set()
         for file in map(Path, self._data.measured_files()):
             text = file.read_text() if file.is_file() else ""
@@ -98,6 +100,6 @@ class Record:
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """Write down what runs from now on for the test that begins."""
+    """Record the following lines for the test that starts."""
     if measuring := Coverage.current():
         measuring.switch_context(nodeid)

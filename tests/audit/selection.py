@@ -1,10 +1,9 @@
 """Choose the tests that may notice a change, and end them after a budget of processor time.
 
-A test is chosen if it runs the changed statement. A constant of a module is used elsewhere, and
-nobody records the lines of C and C++: for them those tests are chosen that run a line of Python
-with a name of what is changed. Processor time makes the result independent of other work on the
-computer. The pytest processes that try a mutant load this module as a plugin
-(``-p tests.audit.selection``).
+A test is chosen if it runs the changed statement. Module constants are used elsewhere, and lines of
+C and C++ are not recorded: for these, a test is chosen if it runs a line of Python with the name of
+the changed object. Processor time makes the result independent of other work on the computer. The
+pytest processes that try a mutant load this module as a plugin (``-p tests.audit.selection``).
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from tests.audit.changes import Mutant
 from tests.audit.record import Record
 
 FAR = 3.0
-"""A test of another room is tried as if it took this many times as long."""
+"""Factor on the cost of tests in other folders, so that they run later."""
 SLOW_S = 1.0
-"""The slower tests of a file are tried by themselves, later than the quick ones of others."""
+"""Duration above which tests of a file form a separate group, after the quick tests of others."""
 UNKNOWN_S = 1.0
 FIRST_TESTS = 40
-"""Tests in the first pytest process, which has fewer files to import."""
+"""Number of tests in the first pytest process, which has fewer files to import."""
 BOARDS = ("avr", "host", "linux", "rp2040")
-"""Folders of the firmware with a program of their own; the others are in all."""
+"""Folders of the firmware with their own program; the others are part of all programs."""
 WALL_PER_CPU = 3
-"""Most elapsed seconds for each second of the budget: some tests wait more than they work."""
+"""Maximum elapsed seconds per second of the budget: some tests wait more than they work."""
 MOST_MEMORY_BYTES = 4 << 30
 FIRMWARE_SOURCES = "CUBIST_FIRMWARE_SOURCES"
-"""Variable with the folder of the firmware's changed sources, for tests that build boards."""
+"""Environment variable with the folder of changed firmware sources, for tests that build boards."""
 
 
 class Selection:
-    """The test files in some places but the audit's own, ranked for each mutant by a record."""
+    """The test files in ``places`` except the audit's own, ranked for each mutant by a record."""
 
     def __init__(self, root: Path, places: Sequence[str], folder: Path) -> None:
         self._root = root
@@ -51,9 +50,9 @@ class Selection:
         self._record = Record(root, places, folder)
 
     def choose(self, mutant: Mutant) -> list[list[str]]:
-        """Return groups of tests that may notice a mutant: the near and the cheap ones first.
+        """Return groups of tests that may notice a mutant, near and cheap ones first.
 
-        A file of tests that is newer than the record is chosen as a whole if it is near.
+        A near test file that is newer than the record is chosen as a whole.
         """
         near = {file for file in self._texts if self._is_near(file, mutant.path)}
         new = {file for file in near if self._record.is_older(file)}
@@ -73,7 +72,7 @@ class Selection:
         return self._record.costs.get(test, UNKNOWN_S)
 
     def _is_near(self, file: str, changed: str) -> bool:
-        """True for tests named after a module, importing it or of its room."""
+        """Return True for test files named after the module, importing it, or for its folder."""
         path = Path(changed)
         module, rooms = ".".join(path.with_suffix("").parts), path.parts[:2]
         return path.stem in file or module in self._texts[file] or file.split("/")[1] in rooms
@@ -87,7 +86,7 @@ class Selection:
         return self._record.tests_of(mutant.path, lines) or self._record.tests_of(mutant.path)
 
     def _name(self, names: Sequence[str]) -> set[str]:
-        """Return the tests that have a name in their file or run a line with it."""
+        """Return the tests with one of the names in their file, or that run a line with it."""
         if not names:
             return set()
         expression = rf"(?<![\w-])(?:{'|'.join(names)})(?!\w)"
@@ -97,7 +96,7 @@ class Selection:
 
 
 def _statement(mutant: Mutant) -> tuple[set[int], list[str]]:
-    """Return the lines of the changed statement in a function; elsewhere, the names it gives."""
+    """Return the lines of a changed statement in a function, or else the names it defines."""
     around = [
         node
         for node in ast.walk(ast.parse(mutant.before))
@@ -115,8 +114,8 @@ def _statement(mutant: Mutant) -> tuple[set[int], list[str]]:
 
 
 def _names_of(root: Path, path: str) -> list[str]:
-    """Return the programs with a source of the firmware, or what the kernel's bindings to the
-    folder of one of its sources give to Python."""
+    """Return the programs that contain a firmware source, or the Python names of the kernel's
+    bindings to the folder of a kernel source."""
     folder = Path(path).parts[2]
     if path.startswith("firmware/"):
         folder = Path(path).parts[1]
@@ -131,7 +130,7 @@ def _names_of(root: Path, path: str) -> list[str]:
 
 
 class Budget:
-    """A pytest plugin that ends a run when its processor time, children included, is spent."""
+    """A pytest plugin that ends a run when its processor time, including children, is spent."""
 
     VARIABLE = "CUBIST_CPU_BUDGET_S"
 
@@ -141,26 +140,26 @@ class Budget:
         self._begun_s, self._end_s = _used_cpu_s(), time.monotonic() + WALL_PER_CPU * self._budget_s
 
     def pytest_runtest_logfinish(self) -> None:
-        """Compare the time used with the budget after each test."""
+        """Compare the used time with the budget after each test."""
         used_s = _used_cpu_s() - self._begun_s
         if used_s > self._budget_s or time.monotonic() > self._end_s:
             self._session.shouldstop = "the budget is spent"
 
     def pytest_unconfigure(self) -> None:
-        """Say how much was used, for :meth:`spent_s`."""
+        """Print the used time, for :meth:`spent_s`."""
         is_over = time.monotonic() > self._end_s
         used_s = self._budget_s if is_over else _used_cpu_s() - self._begun_s
         print(f"\nprocessor time of the tests: {used_s:.1f} s")
 
     @staticmethod
     def spent_s(console: str) -> float:
-        """Return the time that a process has used, by what it printed."""
+        """Return the time that a process has used, from its output."""
         found = re.search(r"processor time of the tests: ([\d.]+) s", console)
         return float(found[1]) if found else 0.0
 
 
 def pytest_sessionstart() -> None:
-    """Prepare a process that tries a mutant: its memory, and the sources of the firmware."""
+    """Prepare a process that tries a mutant: its memory limit and the sources of the firmware."""
     if os.environ.keys() & {"CUBIST_REPLACED", "CUBIST_NATIVE"}:  # sanitizers reserve more
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY_BYTES, resource.RLIM_INFINITY))
     if FIRMWARE_SOURCES in os.environ:
@@ -170,7 +169,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Run tests in the order given, each up to the end of the budget."""
+    """Run tests in the given order, up to the end of the budget."""
     split = [argument.partition("::") for argument in session.config.args]
     order = [f"{Path(file).resolve()}::{name}" for file, _, name in split]
 

@@ -1,4 +1,4 @@
-"""The audit: changes, the choice of tests, verdicts; long campaigns bounded and resumed."""
+"""The audit: changes, selection of tests and verdicts; limits and resumption of long campaigns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATH = "robot/records/latency.py"
 
 
 def run(*command: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a Python of its own in the checkout, with more in its environment."""
+    """Run a separate Python process in the checkout, with additional environment variables."""
     return subprocess.run(
         [sys.executable, *command],
         cwd=ROOT,
@@ -254,7 +254,7 @@ def test_cases_that_do_not_fit_follow_in_the_next_run_and_passed_ones_do_not(
     (tmp_path / SEED).write_text("1", encoding="utf-8")
 
     def campaign(minutes: float) -> list[tuple[str, str]]:
-        """Run the campaign; return all results of its cases until then."""
+        """Run the campaign and return all results so far."""
         options = ("--campaign", tmp_path, "--minutes", str(minutes), tmp_path)
         command = ("-m", "pytest", "-p", "tests.audit.long", *options)
         run(*command, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")

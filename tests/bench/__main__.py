@@ -1,6 +1,6 @@
 """``make bench``: measures areas and prints JSON lines.
 
-``make bench ARGS="solver vision"`` runs those areas alone; ``ARGS=--list`` names them.
+``make bench ARGS="solver vision"`` runs only these areas; ``ARGS=--list`` lists all areas.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ FILES = {
     "solver": "solver tables",
     "vision": "colours vision",
 }
-"""The areas of each ``bench_NAME.py``, which has a function ``measure_AREA`` for each."""
+"""The areas of each ``bench_NAME.py``, which has a function ``measure_AREA`` for every one."""
 
 AREAS = dict(sorted((area, name) for name, areas in FILES.items() for area in areas.split()))
 
 
 def main() -> int:
-    """Run the areas asked for, all of them by default."""
+    """Run the requested areas (default: all)."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("areas", nargs="*", metavar="AREA", help=", ".join(AREAS))
     parser.add_argument("--list", action="store_true", help="name the areas and stop")

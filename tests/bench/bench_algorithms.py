@@ -1,4 +1,4 @@
-"""The searches other than two-phase, on fixed cubes, in CPU time."""
+"""CPU times of the searches other than two-phase, on fixed cubes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTEST = ROOT.parent / "shared/data/cubes/rokicki_contest_100.sing"
 
 
 def measure_algorithms() -> None:
-    """Emit everything but the hours of optimal solving; see :func:`_emit_proofs`."""
+    """Emit everything except hours of optimal solving; see :func:`_emit_proofs`."""
     _emit_pocket()
     _emit_thistlethwaite()
     _emit_proofs()
@@ -32,7 +32,7 @@ def measure_algorithms() -> None:
 
 
 def _emit_pocket() -> None:
-    """Emit complete tables of the 2x2x2, and the three textbook searches."""
+    """Emit the complete tables of the 2x2x2 and the three textbook searches."""
     rng = np.random.default_rng(SEED)
     states = [PocketCube.random(rng).states for _ in range(2000)]
     for metric in ("htm", "qtm"):
@@ -49,7 +49,7 @@ def _emit_pocket() -> None:
 
 
 def _emit_thistlethwaite() -> None:
-    """Emit lengths for random positions, and for the contest's beside the checkout."""
+    """Emit lengths for random positions, and for the contest's if they are beside the checkout."""
     kernel, made = timed(thistlethwaite.kernel)
     emit("thistlethwaite-tables", 1e3 * made, "ms", 1, {"bytes": kernel.bytes})
     rng = np.random.default_rng(SEED)
@@ -68,9 +68,9 @@ def _emit_thistlethwaite() -> None:
 def _emit_proofs() -> None:
     """Emit optimal solutions of scrambles of 14 turns.
 
-    With CUBIST_BENCH_LONG=default or large also of random cubes, those that CUBIST_BENCH_CUBES
-    names (``0:10``), and what it takes to prove that eight of them have no solution of 15 turns,
-    four of them none of 16.
+    With CUBIST_BENCH_LONG=default or large also emit random cubes, selected by CUBIST_BENCH_CUBES
+    (``0:10``), and the cost of proofs that eight of them have no solution of 15 turns and four of
+    them none of 16.
     """
     rng = np.random.default_rng(SEED)
     names = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
@@ -90,7 +90,7 @@ def _emit_proofs() -> None:
 
 
 def _emit_refutations(cubes: list[Cube], tables: str, turns: int) -> None:
-    """Emit what it takes to prove that no solution has so many turns, on one thread."""
+    """Emit the cost of a proof that no solution has ``turns`` turns, on one thread."""
     table = optimal.kernel(Request(tables=tables))
     limits = _native.OptimalOptions(0, turns, 3600.0, 1, None)
     nodes, spent = timed(
@@ -114,7 +114,7 @@ def _emit_random_cubes(cubes: list[Cube], tables: str) -> None:
 
 
 def _emit_learning() -> None:
-    """Emit batched moves for learning."""
+    """Emit the speed of batched moves for learning."""
     rng = np.random.default_rng(SEED)
     states = learning.reset(100_000)
     actions = rng.integers(0, 12, len(states))
@@ -126,11 +126,11 @@ LIMITS_S = {4: 1.0, 5: 5.0, 6: 10.0, 7: 20.0, 11: 20.0, 17: 20.0}
 
 
 def measure_nxn() -> None:
-    """Emit mean length in block turns and processor time by size, by reduction on one thread.
+    """Emit mean length in block turns and processor time of reduction by size, on one thread.
 
-    CUBIST_BENCH_LONG=1 takes 100 cubes of a size instead of 10, CUBIST_BENCH_SIZES=4,5 only those;
-    CUBIST_BENCH_COUNT=1000 so many, CUBIST_BENCH_LIMIT_S=0.05 no longer than that (or a first
-    answer).
+    CUBIST_BENCH_LONG=1: 100 cubes of a size instead of 10; CUBIST_BENCH_SIZES=4,5: only these
+    sizes; CUBIST_BENCH_COUNT=1000: number of cubes; CUBIST_BENCH_LIMIT_S=0.05: time limit (except
+    for a first answer).
     """
     few = 100 if os.environ.get("CUBIST_BENCH_LONG") else 10
     count = int(chosen("BENCH_COUNT", few))
@@ -167,7 +167,7 @@ def _turned_at_random(size: int, rng: np.random.Generator) -> StickerCube:
 
 
 def _reduced(cube: StickerCube, request: Request) -> tuple[Solution, Solution]:
-    """Return the first answer and the last, which is replayed."""
+    """Return the first answer and the last, which is checked."""
     heard: list[Solution] = []
     solution = solve_many(cube, replace(request, on_better=heard.append))[0]
     return heard[0], replayed(cube, solution)

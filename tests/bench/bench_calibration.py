@@ -1,4 +1,4 @@
-"""Robots that were not built as drawn: whether they calibrate themselves, and solve cubes then."""
+"""Robots that were not built exactly as designed: automatic calibration, and solves after it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ SOLVES = 20
 
 
 def measure_calibration() -> None:
-    """Emit how many cubes each robot solves once it has calibrated itself, in simulated time.
+    """Emit the number of cubes that each robot solves after automatic calibration, in simulated
+    time.
 
     ``CUBIST_ROBOT=two-arm CUBIST_SEEDS=36101-36120 make bench ARGS=calibration``: the robots of
-    these seeds, first and last. ``CUBIST_SIZE=4``: of a robot that takes cubes of that size.
+    these seeds, first to last. ``CUBIST_SIZE=4``: a robot for cubes of that size.
     """
     name = chosen("ROBOT", "cubotino")
     first, _, last = chosen("SEEDS", 36001).partition("-")
@@ -26,9 +27,9 @@ def measure_calibration() -> None:
 
 
 def _describe(outcome: Outcome) -> dict[str, Any]:
-    """Return what a robot did that it must not, how long it takes, and how far off it is."""
+    """Return a robot's violations, its times and its calibration errors."""
     document = outcome.document
-    # A trial loses the steps of a weak motor, which is then made slower.
+    # A trial may lose steps of a weak motor, which is then made slower.
     is_slowed = "lost" in str(document.get("slower"))
     violations = [
         violation.kind

@@ -1,4 +1,4 @@
-"""The daemon: starting, at rest, from the button to the first pulse, memory over many solves."""
+"""The daemon: start, idle load, latencies from the button on, and memory over many solves."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ STARTS = {
 REPEATS = 5
 REST_S = 30.0
 SETTLED_S = 5.0
-"""After the start, and the last question of a client's."""
+"""Delay after the start and the last request of a client."""
 
 
 @contextlib.asynccontextmanager
 async def _standing(name: str) -> AsyncIterator[Bench]:
-    """A robot at real speed, with its firmware."""
+    """Run a robot at real speed with its firmware."""
     with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
         async with workbench(load_profile(name), Path(folder), speed=1) as bench, bench.firmware():
             yield bench
 
 
 def measure_daemon() -> None:
-    """Emit the processor time of starting programs, and of a daemon at rest."""
+    """Emit the processor time of starting programs, and of an idle daemon."""
     for name, arguments in STARTS.items():
         times = [children_cpu_s()]
         for _ in range(REPEATS):
@@ -58,7 +58,7 @@ def measure_daemon() -> None:
 
 
 async def _rest_percent(robot: str) -> float:
-    """What ``cubistd`` takes while its robot stands there, connected, and nobody asks anything."""
+    """Return the load of ``cubistd`` while its robot is connected and idle, without requests."""
     async with _standing(robot) as bench, bench.daemon() as (child, _):
         await asyncio.sleep(SETTLED_S)
         before_s, began = used_cpu_s(child.process.pid), time.monotonic()
@@ -68,8 +68,8 @@ async def _rest_percent(robot: str) -> float:
 
 
 def measure_latency() -> None:
-    """Emit what a robot waits for beside its own motion: every stage, the scan with the motion in
-    it, and all until the robot turns. ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
+    """Emit times for which a robot waits apart from its own motion: every stage, the scan including
+    its motion, and the total until the robot turns. ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` select.
     """
     for name in chosen("ROBOTS", "six-motor four-arm").split():
         records = asyncio.run(_solved(name, int(chosen("SOLVES", 20))))
@@ -82,7 +82,7 @@ def measure_latency() -> None:
         for stage in (*STAGES, "scan", "until-turning"):
             if found := samples[stage]:
                 detail = {"p99": round(1e3 * percentile(found, 0.99), 2)}
-                if stage == "scan":  # what the robot moves in a tour that sees every face once
+                if stage == "scan":  # motion of a tour that sees every face once
                     steps = plan_scan(build_mechanism(load_profile(name))).steps
                     detail["motion"] = round(sum(s.plan.duration_us for s in steps) / 1e3, 2)
                 median = round(1e3 * percentile(found, 0.5), 2)
@@ -94,9 +94,9 @@ WATCH_S = 0.002
 
 
 def measure_button() -> None:
-    """Emit the time from letting go of the button to a solved cube, by the computer's clock, with
-    the mean of what it consists of, in ms, and the computer's load before: the figure counts on one
-    that is idle. ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
+    """Emit the elapsed time from the release of the button to a solved cube, with the means of its
+    parts in ms and the computer's load before. The figure is valid on an idle computer only.
+    ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` select.
     """
     for name in chosen("ROBOTS", "six-motor-record").split():
         load = round(os.getloadavg()[0], 1)
@@ -109,7 +109,7 @@ def measure_button() -> None:
 
 
 async def _pressed(name: str, count: int) -> list[tuple[float, dict[str, float]]]:
-    """Seconds of as many solves, and of their parts, without the first; each is checked."""
+    """Return seconds of ``count`` solves and of their parts, after a first one. Check each."""
     found = []
     async with _standing(name) as bench, bench.daemon() as (_, view):
         await bench.confirm()
@@ -133,8 +133,8 @@ async def _pressed(name: str, count: int) -> list[tuple[float, dict[str, float]]
 
 
 def _parts_s(record: RunRecord, took_s: float) -> dict[str, float]:
-    """Return the seconds of the parts of a solve; ``button``: until the job has begun, and all that
-    is not told otherwise."""
+    """Return the seconds of the parts of a solve; ``button``: until the job starts, plus any time
+    not in another part."""
     at_s = {event.text.partition(":")[0]: event.at_s for event in reversed(record.events)}
     stages = {stage: sum(found) for stage, found in record.latency_s.items()}
     turning_s = next(event.at_s for event in record.events if event.text.startswith("turning:"))
@@ -152,7 +152,7 @@ def _parts_s(record: RunRecord, took_s: float) -> dict[str, float]:
 
 
 async def _solved(name: str, count: int) -> list[RunRecord]:
-    """Records of as many solves, without the first: it fetches tables and libraries from disk."""
+    """Return records of ``count`` solves after a first one, which loads tables and libraries."""
     async with _standing(name) as bench, bench.daemon() as (_, view):
         await bench.confirm()
         records = [await bench.cycle(view, seed) for seed in range(count + 1)]
@@ -161,16 +161,16 @@ async def _solved(name: str, count: int) -> list[RunRecord]:
 
 
 def _until_turning_s(record: RunRecord) -> float:
-    """Return the time from the first look to the order to turn."""
+    """Return the time from planning the scan to the command to turn."""
     begun = next(event.at_s for event in record.events if event.text == "planning the looks")
     turned = next(event.at_s for event in record.events if event.text.startswith("turning:"))
     return turned - begun
 
 
 def measure_memory() -> None:
-    """Emit what ``cubistd`` holds over many solves with a camera of 1920x1080.
+    """Emit the memory of ``cubistd`` over many solves with a camera of 1920x1080.
 
-    ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
+    ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` select.
     """
     count = int(chosen("SOLVES", 50))
     for name in chosen("ROBOTS", "cubotino two-arm six-motor").split():

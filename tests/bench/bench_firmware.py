@@ -37,10 +37,10 @@ CYCLES_PER_TICK = 8
 TICKS_PER_S = 2_000_000
 PATIENT_MS = 2000
 FULL = 1.02
-"""How much more than the line takes is written to it."""
+"""Rate of writing to the line, relative to its capacity."""
 RATES = {1: 60_000, 2: 32_000, 6: 12_000}
 BESIDE = ((0, 0.0), (1, 4_000.0), (1, 12_000.0), (4, 7_000.0))
-"""Motors that run beside servos, and their speeds."""
+"""Numbers of motors that run beside servos, and their speeds."""
 
 
 def measure_firmware() -> None:
@@ -62,7 +62,7 @@ def measure_firmware() -> None:
 
 @dataclass
 class Recorder:
-    """Keeps what comes from the pins; inputs are answered as not pressed."""
+    """Stores the records of the pins; answers inputs as not pressed."""
 
     answer: Callable[[bytes], None]
     chunks: list[bytes] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Recorder:
         return records[records["kind"] == kind]
 
     def frames(self) -> list[tuple[int, WireFrame]]:
-        """Return frames with the cycle at which the last byte of each was in the UART."""
+        """Return frames, each with the cycle at which its last byte was in the UART."""
         reader = CobsReader()
         found = []
         for record in self.records(BYTE):
@@ -98,7 +98,7 @@ class Recorder:
 
 @dataclass
 class EmulatedBoard:
-    """A running simulation, and the loop whose time is its own."""
+    """A running simulation and the event loop that has its time."""
 
     loop: VirtualLoop
     port: VirtualPort
@@ -107,13 +107,13 @@ class EmulatedBoard:
 
     @property
     def emulator(self) -> int:
-        """Return the process that the simulation runs the chip in."""
+        """The process in which the simulation runs the chip."""
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         return int(children[0]) if children else self.pid
 
     @contextlib.asynccontextmanager
     async def link(self, setups: list[ActuatorSetup]) -> AsyncIterator[Link]:
-        """A link to the board, its actuators homed."""
+        """Yield a link to the board with homed actuators."""
         link = Link(self.port, setups, clock=self.loop.time, silence_hold_ms=PATIENT_MS)
         await link.open()
         await link.configure()
@@ -124,7 +124,7 @@ class EmulatedBoard:
     async def saturate(self) -> None:
         """Keep the line to the microcontroller full with frames of another session.
 
-        A little more than it takes, but no more: the heartbeat must not queue up behind it.
+        Writes only slightly more than its capacity: the heartbeat must not queue up behind it.
         """
         noise = WireFrame(254, 0, 0, Ping.TYPE).encode() * 20
         pause_s = len(noise) * BYTE_CYCLES * US_PER_CYCLE / 1e6 / FULL
@@ -133,7 +133,7 @@ class EmulatedBoard:
             await asyncio.sleep(pause_s)
 
     async def play(self, setups: list[ActuatorSetup], schedule: Schedule) -> tuple[int, int]:
-        """Run a schedule while the line is full; microseconds it took, and turns that were late."""
+        """Run a schedule while the line is full. Return microseconds and number of late turns."""
         async with self.link(setups) as link:
             noise = asyncio.create_task(self.saturate())
             try:
@@ -144,7 +144,7 @@ class EmulatedBoard:
 
 
 def avr_board(name: str = "uno") -> contextlib.AbstractContextManager[EmulatedBoard]:
-    """The firmware of a board under simavr, until the end of the block; records in cycles."""
+    """Run the firmware of a board under simavr until the end of the block; records in cycles."""
     program = executable("cubist-firmware-avr")
     return _emulated([program, "--elf", build(name).elf, "--board", name, "--cycles", "--stack"])
 
@@ -169,7 +169,7 @@ PICO_US_PER_CYCLE = 1 / 125
 
 
 def measure_pico() -> None:
-    """Emit how far edges of an emulated Pico are from their plan, at its highest rates."""
+    """Emit errors of an emulated Pico's edges against their plan, at its highest rates."""
     built = build("pico")
     emit("pico-flash", built.flash_bytes, "bytes", 1, {})
     emit("pico-static-ram", built.static_ram_bytes, "bytes", 1, {})
@@ -179,7 +179,7 @@ def measure_pico() -> None:
 
 
 def _measure_pico(axes: int, speed: float) -> dict[str, Any]:
-    """Play axes whose steps never meet; errors of the edges against the chip's own tick."""
+    """Play axes whose steps never coincide. Return errors of the edges against the chip's tick."""
     setups, moves = _steppers(axes, speed, PICO_S)
     turns = tuple(TimedTurn(round(1.5 * number), number) for number in range(axes))
     schedule = Schedule(tuple(moves), turns, moves[0].duration_us + turns[-1].start_us)
@@ -218,7 +218,7 @@ def _measure_pico(axes: int, speed: float) -> dict[str, Any]:
 def _steppers(
     count: int, speed: float, seconds: float
 ) -> tuple[list[ActuatorSetup], list[MotionProfile]]:
-    """Motors that run at one speed from the first step to the last, and their motions."""
+    """Return motors that run at constant speed from first step to last, and their motions."""
     limits = StepperLimits(start_speed=speed, max_speed=speed, acceleration=1e6)
     names = {f"motor{pin}": pin for pin in STEP_PINS[:count]}
     setups = [
@@ -229,14 +229,14 @@ def _steppers(
 
 
 def _together(profiles: Iterable[MotionProfile]) -> Schedule:
-    """All profiles from the start on."""
+    """Return a schedule that starts all profiles together."""
     chosen = tuple(profiles)
     turns = tuple(TimedTurn(0, number) for number in range(len(chosen)))
     return Schedule(chosen, turns, max(profile.duration_us for profile in chosen))
 
 
 def _measure_rate(axes: int, speed: float) -> dict[str, Any]:
-    """Play so many axes at a speed; errors of the step intervals and widths of the pulses."""
+    """Play axes at a speed. Return errors of the step intervals and widths of the pulses."""
     setups, moves = _steppers(axes, speed, 1.0)
     schedule = _together(moves)
     with avr_board() as board:
@@ -262,7 +262,7 @@ def _measure_rate(axes: int, speed: float) -> dict[str, Any]:
 
 
 def _measure_servo_jitter(axes: int, speed: float) -> dict[str, Any]:
-    """Widths of pulses that should all be alike, beside so many motors, the line being flooded."""
+    """Return widths of pulses that should be equal, beside motors and with a flooded line."""
     servos = [
         ServoSetup(f"servo{pin}", pin, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=50)
         for pin in SERVO_PINS
@@ -276,7 +276,7 @@ def _measure_servo_jitter(axes: int, speed: float) -> dict[str, Any]:
         for pin in SERVO_PINS:
             rises, falls = board.pins.edges(pin), board.pins.edges(pin, 0)
             falls = falls[falls > rises[0]]
-            pulses = min(len(rises), len(falls))  # the board still runs
+            pulses = min(len(rises), len(falls))  # the board is still running
             widths.append(falls[:pulses] - rises[:pulses])
     every = np.concatenate(widths) * US_PER_CYCLE
     return {
@@ -289,7 +289,7 @@ def _measure_servo_jitter(axes: int, speed: float) -> dict[str, Any]:
 
 
 def _measure_stopping(axes: int, speed: float) -> dict[str, Any]:
-    """From the last byte of the emergency stop to the last step, and from go to the first."""
+    """Return times from emergency stop (its last byte) to last step, and from go to first step."""
     setups, moves = _steppers(axes, speed, 3.0)
 
     async def stop_in_full_motion() -> None:

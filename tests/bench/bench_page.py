@@ -1,5 +1,5 @@
-"""The page: its weight, what four viewers cost the daemon, how many pictures a second one sees
-while the robot turns, how soon its emergency stop acts."""
+"""The page: its weight, the daemon's cost of four viewers, pictures per second while the robot
+turns, and the delay of its emergency stop."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ STOPS = int(chosen("STOPS", "20"))
 SOLVES = 3
 VIDEO_SOLVES = int(chosen("SOLVES", "3"))
 SPEED = 10.0
-"""Of the robot that four watch; the one that is stopped is as fast as a real one."""
+"""Speed of the robot with four viewers. The one to stop is as fast as a real one."""
 ASKED_EVERY_S = 0.09
-"""Shortest time between two pictures that a tab asks for."""
+"""Minimum time between two picture requests of a tab."""
 POLL_S = 0.0005
 MB = 1000
 OWN = {"X-Cubist": "1", "Sec-Fetch-Site": "same-origin"}
 
 
 def measure_page() -> None:
-    """Emit a line for each figure; ``CUBIST_STOPS`` is how often the robot is stopped."""
+    """Emit a line for each figure; ``CUBIST_STOPS`` is the number of stops."""
     _emit_weight()
     for watching in (0, VIEWERS):
         asyncio.run(_emit_cost(watching))
@@ -45,7 +45,7 @@ def measure_page() -> None:
 
 
 def _emit_weight() -> None:
-    """Emit what a browser loads at first: everything but the languages, and one of those."""
+    """Emit the size of a browser's first load: everything except languages, plus one of these."""
     assets = load_assets()
     languages = {f"/static/{code}.json" for code in LANGUAGES}
     page = sum(len(asset.zipped) for path, asset in assets.items() if path not in languages)
@@ -57,7 +57,7 @@ def _emit_weight() -> None:
 async def _standing(
     robot: str, seed: int, speed: float
 ) -> AsyncIterator[tuple[DemoStage, aiohttp.ClientSession]]:
-    """A simulated robot, at a speed, and a visitor of its page who has logged in."""
+    """Run a simulated robot at this speed; yield it and a logged-in visitor of its page."""
     async with (
         running_robot(robot, speed, seed) as (stage, folder),
         page_served(folder, wanted=True) as url,
@@ -75,7 +75,7 @@ async def _standing(
 
 
 async def _watch(visitor: aiohttp.ClientSession) -> None:
-    """Ask for pictures as a tab does."""
+    """Request pictures like a tab."""
     async with visitor.ws_connect("/ws", max_msg_size=0) as socket:
         while True:
             await socket.send_str('{"do": "frame"}')
@@ -118,7 +118,7 @@ async def _emit_cost(watching: int) -> None:
 
 
 async def _emit_video(robot: str) -> None:
-    """Emit the new pictures a second that a tab gets while a robot turns, as fast as a real one."""
+    """Emit the new pictures per second in a tab while a robot turns, as fast as a real one."""
     turning_s, late, numbers = 0.0, [], set[int]()
     async with (
         _standing(robot, 1, 1.0) as (stage, visitor),
@@ -142,7 +142,7 @@ async def _emit_video(robot: str) -> None:
 
 
 async def _note_pictures(socket: aiohttp.ClientWebSocketResponse, numbers: set[int]) -> float:
-    """Add the numbers of the pictures that come while a robot turns; return for how long it did."""
+    """Add the numbers of pictures received while a robot turns. Return how long it turns."""
     began = None
     async for message in socket:
         if message.type is aiohttp.WSMsgType.TEXT:
@@ -163,9 +163,9 @@ async def _ask_often(socket: aiohttp.ClientWebSocketResponse) -> None:
 
 
 async def _emit_stops() -> None:
-    """Emit milliseconds from a tab's emergency stop until nothing of the robot moves any more."""
+    """Emit milliseconds from a tab's emergency stop until no part of the robot moves."""
     took: list[float] = []
-    for number in range(STOPS):  # each a robot of its own: layers are left askew
+    for number in range(STOPS):  # a new robot each time, because layers are left askew
         async with (
             _standing("six-motor", number, 1.0) as (stage, visitor),
             visitor.ws_connect("/ws", max_msg_size=0) as socket,

@@ -1,4 +1,4 @@
-"""The Raspberry Pi's process: pulses in real time, and steps by the kernel's own trace."""
+"""The Raspberry Pi's process: pulses in real time, and steps from the kernel's own trace."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ PATIENT_MS = 2000
 
 
 def measure_pi_board() -> None:
-    """Emit how long after its moment the process sets a pulse: alone, and beside twice as many
-    busy programs as there are processors.
+    """Emit the delay with which the process sets a pulse: alone, and beside twice as many busy
+    programs as processors.
     """
     for programs in (0, 2 * (os.cpu_count() or 1)):
         with tempfile.TemporaryDirectory() as folder, _busy(programs):
@@ -41,7 +41,7 @@ def measure_pi_board() -> None:
 
 @contextlib.contextmanager
 def _busy(programs: int) -> Iterator[None]:
-    """So many ordinary programs that want all the time there is."""
+    """Run ordinary programs that use all available processor time."""
     command = [sys.executable, "-c", "while True: pass"]
     running = [subprocess.Popen(command) for _ in range(programs)]
     try:
@@ -53,7 +53,7 @@ def _busy(programs: int) -> Iterator[None]:
 
 
 def _account(folder: Path) -> dict[str, Any]:
-    """Return the process's own account of two servos that travel to and fro."""
+    """Return the process's own figures for two servos that move back and forth."""
     chips = PwmChips(folder / "pwm", PINS, lambda *_: None)
     port = folder / "port"
     command = [executable("cubist-firmware-linux"), "--pwm", chips.folder, "--pty-link", port]
@@ -68,7 +68,7 @@ def _account(folder: Path) -> dict[str, Any]:
 
 
 async def _slew(port: Path) -> tuple[str, ...]:
-    """Move both servos to and fro; return what was out of the ordinary."""
+    """Move both servos back and forth. Return the unusual events."""
     servos = [ServoSetup(f"servo{pin}", pin, 500, 2500, 1500, home_ms=100) for pin in PINS]
     link = Link(SerialTransport(str(port)), servos, silence_hold_ms=PATIENT_MS)
     while not port.exists():
@@ -93,10 +93,10 @@ async def _slew(port: Path) -> tuple[str, ...]:
 
 
 def measure_pi_steps() -> None:
-    """Emit how even the steps at GPIO lines are, alone and beside two programs that never wait.
+    """Emit errors of steps at GPIO lines, alone and beside two programs that never wait.
 
-    On Debian's kernel in the emulated machine of ``tests/system/kernel``, which runs 250 million
-    instructions a second: the figures do not depend on how busy this computer is.
+    Uses Debian's kernel in the emulated machine of ``tests/system/kernel``, which runs 250 million
+    instructions per second. The figures do not depend on the load of this computer.
     """
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -1,4 +1,4 @@
-"""How soon robots solve random cubes, how near that is to the fastest, and what planning takes."""
+"""Durations of plans for random cubes, their distance from the fastest, and planning times."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SEARCH_S = 1.0
 
 
 def measure_planner() -> None:
-    """Emit mean plan durations at one second of search, then processor times."""
+    """Emit mean plan durations after one second of search, then processor times."""
     for name in SOLVED:
         _emit_plans(name)
     for name in (*list_profiles(), *list_profiles(reference=True)):
@@ -66,7 +66,7 @@ def _emit_compiling(name: str) -> None:
 
 
 def _emit_retracing() -> None:
-    """Emit the way from 20 turns to the operations of a four-gripper robot."""
+    """Emit the cost of converting 20 turns to the operations of a four-gripper robot."""
     mechanism = build_mechanism(load_profile("four-arm"))
     compile_mechanism(mechanism)
     rng = np.random.default_rng(1)
@@ -79,7 +79,7 @@ def _emit_retracing() -> None:
 
 
 def _emit_soltvvo(name: str) -> None:
-    """Emit fastest solutions in its authors' units, from the faster of the two ways it starts.
+    """Emit fastest solutions in the units of its authors, from the better of its two starts.
 
     Their program turns arms ``one-way``, counter-clockwise, and does not count the first grip.
     """
@@ -117,9 +117,9 @@ LIMIT_S = 1800.0
 
 
 def measure_proof() -> None:
-    """Emit how far plans are above the fastest there are, with proof, few turns from solved.
+    """Emit the excess of plans over proven fastest ones, for cubes few turns from solved.
 
-    ``CUBIST_ROBOTS``, ``_TURNS``, ``_CUBES`` choose.
+    ``CUBIST_ROBOTS``, ``_TURNS``, ``_CUBES`` select.
     """
     count = int(chosen("CUBES", 10))
     for robot in chosen("ROBOTS", " ".join(SOLVED)).split():
@@ -145,7 +145,7 @@ def measure_proof() -> None:
 
 
 def _away(rng: np.random.Generator, turns: int) -> Cube:
-    """Return a cube that no fewer turns solve."""
+    """Return a random cube that needs exactly ``turns`` turns."""
     while True:
         faces = rng.integers(6, size=turns)
         if any(a % 3 == b % 3 for a, b in pairwise(faces)):
@@ -160,11 +160,11 @@ CRANE_S = {4: 1.0, 5: 5.0, 6: 10.0, 7: 20.0}
 
 
 def measure_crane() -> None:
-    """Emit mean seconds of motion of large cubes on ``crane``, one thread: fast plans against the
-    shortest solutions, performed as fast as possible.
+    """Emit mean seconds of motion for large cubes on ``crane``, one thread: fast plans compared
+    with the shortest solutions performed as fast as possible.
 
-    ``CUBIST_BENCH_SIZES`` (4,5) and ``CUBIST_BENCH_CUBES`` (10) say of which cubes and how many,
-    ``CUBIST_BENCH_SECONDS`` how long each is searched.
+    ``CUBIST_BENCH_SIZES`` (4,5): sizes; ``CUBIST_BENCH_CUBES`` (10): number of cubes of each;
+    ``CUBIST_BENCH_SECONDS``: search time per cube.
     """
     count = int(chosen("BENCH_CUBES", 10))
     for size in map(int, chosen("BENCH_SIZES", "4,5").split(",")):

@@ -1,4 +1,4 @@
-"""What the simulated robot costs, whether demos end solved, and whole solves on a bad line."""
+"""The cost of the simulated robot, the results of demos, and whole solves on a bad line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def measure_simulation() -> None:
 
 
 def _steps(pin: int) -> bytes:
-    """Return edges of a table that turns at an even pace its motor can follow from rest."""
+    """Return edges of a table that turns at a constant speed its motor can reach from rest."""
     records = np.zeros(2 * STEPS, dtype=RECORD)
     rises = np.arange(STEPS) * 20_000
     records["ticks"] = np.stack([rises, rises + 10], axis=1).ravel()
@@ -62,9 +62,9 @@ ROBOTS = ("mindcuber", *["six-motor"] * 9, "cubotino", *["six-motor"] * 9)
 
 
 def measure_campaign() -> None:
-    """Emit how solves in simulated time on a bad line end: solved or refused, never unsafe.
+    """Emit outcomes of solves in simulated time on a bad line: solved or refused, never unsafe.
 
-    ``CUBIST_SOLVES=1000 CUBIST_FROM=0 make bench ARGS=campaign``: seeds are counted from FROM.
+    ``CUBIST_SOLVES=1000 CUBIST_FROM=0 make bench ARGS=campaign``: seeds start at FROM.
     """
     first, count = int(chosen("FROM", 0)), int(chosen("SOLVES", 20))
     rate = float(chosen("RATE", 0.01))
@@ -79,7 +79,7 @@ def measure_campaign() -> None:
 
 
 def _solve(seed: int, rate: float) -> tuple[str, int]:
-    """Return how a solve ended, and how many violations the simulated robot saw."""
+    """Return the outcome of a solve, and the number of violations the simulated robot detected."""
     profile = load_profile(ROBOTS[seed % len(ROBOTS)])
     damage = list(DAMAGES.values())[(seed + seed // len(ROBOTS)) % len(DAMAGES)]
     with SimulatedRun(profile, scrambled(profile.cube.size, seed), seed=seed) as run:

@@ -37,7 +37,7 @@ SOLVE_ONE = (
 
 
 def measure_solver() -> None:
-    """Emit every figure of docs/benchmarks/solver.md but those of the tables' making."""
+    """Emit every figure of docs/benchmarks/solver.md except those for making tables."""
     with tempfile.TemporaryDirectory() as folder:
         made, loaded = (float(run_python(MAKE_TABLES, CUBIST_CACHE_DIR=folder)) for _ in range(2))
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
@@ -76,16 +76,16 @@ def _emit_first_solutions(metric: str) -> None:
 
 
 Peer = Callable[[str], int]
-"""From facelets to the number of half-turn moves found."""
+"""Function that maps facelets to the number of half-turn moves found."""
 
 ASK_S = 0.1
-"""What RubikTwoPhase is given for a cube, by the clock."""
+"""Elapsed time that RubikTwoPhase gets per cube."""
 
 _log = logging.getLogger(__name__)
 
 
 def _emit_peers() -> None:
-    """Emit for each peer its mean length, and ours in the processor time that it took."""
+    """Emit for each peer its mean length, and ours in the same processor time."""
     cubes = _cubes(PEER_CUBES)
     for name, load in (("kociemba", _kociemba), ("RubikTwoPhase", _rubik_two_phase)):
         try:
@@ -112,7 +112,7 @@ def _kociemba() -> Peer:
 
 
 def _rubik_two_phase() -> Peer | None:
-    """Return None if its tables are missing: it makes them in half an hour or more."""
+    """Return the peer, or None without its tables, which take at least half an hour to make."""
     definitions: Any = importlib.import_module("twophase.defs")
     folder = cache_directory() / "RubikTwoPhase"
     if not (folder / definitions.FOLDER / "phase2_cornsliceprun").exists():
@@ -124,13 +124,13 @@ def _rubik_two_phase() -> Peer | None:
         )
         return None
     definitions.FOLDER = str(folder / definitions.FOLDER)
-    with contextlib.redirect_stdout(sys.stderr):  # it tells of each table
+    with contextlib.redirect_stdout(sys.stderr):  # it reports each table
         solver = importlib.import_module("twophase.solver")
     return lambda facelets: _count(solver.solve(facelets, 0, ASK_S))
 
 
 def _count(answer: str) -> int:
-    """Count the moves of ``R1 U2 F3 (3f)``; raise ValueError for one of its messages."""
+    """Return the number of moves of ``R1 U2 F3 (3f)``. Raise ValueError for a message."""
     found = re.search(r"\((\d+)f\)", answer)
     if found is None:
         raise ValueError(f"RubikTwoPhase answered {answer!r}")
@@ -141,7 +141,7 @@ THREADS = 2
 
 
 def measure_tables() -> None:
-    """Emit the processor time to make every table a first solve waits for, in memory."""
+    """Emit the processor time to make, in memory, every table that a first solve waits for."""
     for metric in METRICS:
         _emit_making(f"phase1-{metric}", _native.phase1_size(metric), _native.make_phase1, metric)
         _emit_making(f"phase2-{metric}", _native.phase2_size(metric), _native.make_phase2, metric)
@@ -152,8 +152,8 @@ def measure_tables() -> None:
 
 
 def _emit_making(name: str, size: int, make: Callable[..., bool], *arguments: Any) -> None:
-    """Emit one table; ``first_thread``: the share of the thread that also does what is not shared
-    out. On two idle processors the table takes that long by the clock.
+    """Emit one table; ``first_thread``: time of the thread that also does the undivided work. On
+    two idle processors this is the elapsed time for the table.
     """
     data = np.zeros(size, np.uint8)
     clock, all_threads, first = time.perf_counter(), time.process_time(), time.thread_time()

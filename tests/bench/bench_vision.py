@@ -1,4 +1,4 @@
-"""How well, how fast and in how much memory cubes are read: photographs, and scans of colours."""
+"""Accuracy, speed and memory of reading cubes from photographs and scans of colours."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def measure_vision() -> None:
 
 
 def _emit_faces(size: int) -> None:
-    """Emit locating and measuring of 640x480 photographs, with the size told and not."""
+    """Emit locating and measuring of 640x480 photographs, with the size known and unknown."""
     right = count = 0
     spent: dict[str, list[float]] = {"locate": [], "locate-any-size": [], "measure": []}
     for cube in (render_cube(seed, size) for seed in SEEDS[:15]):
@@ -56,7 +56,7 @@ def _emit_faces(size: int) -> None:
 
 
 def _emit_cubes() -> None:
-    """Emit 3x3x3 from six rendered photographs: read right, wrong, and the time to decide."""
+    """Emit readings of a 3x3x3 from six rendered photographs: right, wrong, and decision time."""
     right = wrong = 0
     decide: list[float] = []
     for cube in (render_cube(seed, 3) for seed in SEEDS):
@@ -74,7 +74,7 @@ def _emit_cubes() -> None:
 
 
 def _emit_memory() -> None:
-    """Emit what a process holds that reads six photographs of 1920x1080 in a folder."""
+    """Emit the memory of a process that reads six photographs of 1920x1080 in a folder."""
     program = (
         "import sys; from pathlib import Path; from vision.locate.six_faces import scan_folder;"
         "from vision.decide.reader import read_cube;"
@@ -89,7 +89,7 @@ def _emit_memory() -> None:
 
 
 def _timed_reading(colours: StickerColours) -> tuple[CubeReading | None, float]:
-    """Return the reading of a scan, None if there is none, and its CPU milliseconds."""
+    """Return the reading of a scan, or None, and its CPU milliseconds."""
     reading = None
     before = time.process_time()
     with contextlib.suppress(Unreadable):
@@ -99,12 +99,12 @@ def _timed_reading(colours: StickerColours) -> tuple[CubeReading | None, float]:
 
 MIXED_UP_SCANS = 6
 EVERY = 7
-"""Of a size's real scans so many, spread evenly, and of their mistakes every so many."""
+"""Number of real scans of a size, spread evenly, and step between the mistakes tried on them."""
 
 
 def measure_colours() -> None:
-    """Emit how well and how fast colours are decided, of synthetic and of real scans: shares read
-    right, counts of sure wrong readings, CPU milliseconds.
+    """Emit accuracy and speed of deciding colours in synthetic and real scans: shares read right,
+    counts of sure wrong readings, CPU milliseconds.
     """
     for size in (2, 3, 4, 5):
         found = (synthetic_scan(seed, size) for seed in range(200 if size < 4 else 40))
@@ -131,7 +131,7 @@ def _emit_read(name: str, known: Iterable[tuple[StickerColours, str]]) -> None:
 
 
 def _emit_mixed_up(size: int) -> None:
-    """Emit real scans whose pictures were turned, exchanged or mirrored: the slowest to decide."""
+    """Emit times for real scans with turned, exchanged or mirrored pictures, the slowest kind."""
     found = list(scans(size))
     some = found[:: max(1, len(found) // MIXED_UP_SCANS)]
     spent = [_timed_reading(colours)[1] for real in some for colours in _mixed_up(real.colours)]

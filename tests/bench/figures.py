@@ -1,4 +1,4 @@
-"""What benchmarks share: how a figure is printed, what is measured how, solutions that solve."""
+"""Common functions of benchmarks: printing figures, measuring, and checking solutions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chosen(name: str, default: object) -> str:
 
 
 def timed(work: Callable[..., T], *arguments: Any, **named: Any) -> tuple[T, float]:
-    """Return what a call returns, and its processor seconds."""
+    """Return the result of a call and its processor seconds."""
     before = time.process_time()
     result = work(*arguments, **named)
     return result, time.process_time() - before
@@ -50,28 +50,28 @@ def children_cpu_s() -> float:
 
 
 def used_cpu_s(pid: int) -> float:
-    """Return the CPU time of a process so far, ended threads included."""
+    """Return the CPU time of a process so far, including ended threads."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def run_python(code: str, *arguments: str, **environment: str) -> str:
-    """Return the output of a program in a process of its own."""
+    """Return the output of a program in a separate process."""
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.check_output(command, text=True, cwd=ROOT, env=os.environ | environment)
 
 
 def most_resident_mib(code: str, *arguments: str) -> float:
-    """Return the MiB that a process has resident at most while it runs a program.
+    """Return the peak resident MiB of a process that runs a program.
 
-    getrusage would count what the process had from the one it was forked from.
+    getrusage would include the memory of the process from which it was forked.
     """
     tell = "; print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
     return int(run_python(code + tell, *arguments)) / 1024
 
 
 def replayed(cube: Any, solution: Any) -> Any:
-    """Return the solution of a cube; raise ValueError if it does not solve the cube."""
+    """Return the solution of a cube. Raise ValueError if it does not solve the cube."""
     if not cube.apply(" ".join(solution.moves)).is_solved:
         raise ValueError(f"{' '.join(solution.moves)} does not solve {cube}")
     return solution

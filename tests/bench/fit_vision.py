@@ -1,26 +1,26 @@
-"""Fit the constants of the colour model, of the stated margin and of locating again.
+"""Fit the constants of the colour model, the stated margin and the location of faces again.
 
 ``python -m tests.bench.fit_vision [--synthetic N] [--harsh H] [--pictures M] [--list]`` prints a
-JSON line for each constant: its value, the likeliest value, and by how much the log likelihood of
-all scans would rise. It changes nothing: a new value has to show that no set becomes unread or
-surely wrong (the campaigns of ``tests/vision``). The scans are the real ones of the shared format
-and ``N`` synthetic ones for each of the sizes 2 and 3; ``--harsh`` multiplies what spoils these.
-The values in force are wider than the likeliest ones of good scans, so that scans in poor light are
-read as well.
+JSON line for each constant: its value, the likeliest value, and the gain in log likelihood of all
+scans. It changes nothing: for a new value, the campaigns of ``tests/vision`` must show that no set
+becomes unreadable or surely wrong. The scans are the real ones of the shared format and ``N``
+synthetic ones of each of the sizes 2 and 3; ``--harsh`` multiplies the disturbances of these. The
+present values are wider than the likeliest ones of good scans, so that scans in poor light are
+readable, too.
 ``--list`` names the numbers in ``vision/`` that are neither fitted here nor explained by a
 sentence.
 
-A constant of the colour model is fitted by itself, the others as they are: the letters are known,
-so the model's own penalised likelihood (``ColourEstimator::total_cost``), with the normalisers of
-its priors and the light on the faces integrated out by Laplace's method, is that of the constant:
-without that no light at all would always be the likeliest. The margin's offset and slope are a
-logistic regression.
+Each constant of the colour model is fitted separately, with the others unchanged. The letters are
+known, so the likelihood of the constant is the model's own penalised likelihood
+(``ColourEstimator::total_cost``) with the normalisers of its priors, and with the light on the
+faces integrated out by Laplace's method. Otherwise no light at all would always be the likeliest.
+The margin's offset and slope are fitted by logistic regression.
 
-Scores and cut-offs of locating are fitted to rendered pictures, ``M`` of each kind, and rooms
-without a cube. Fits of grids count as likelihoods there, as in the choice of a size by six
-pictures: the right grid has its share of all that is found and of ``WORST``, which stands for no
-face. Only a constant that gains much, and then finds more faces in other pictures, is worth a
-change.
+Scores and cut-offs for locating faces are fitted to rendered pictures, ``M`` of each kind, and
+rooms without a cube. The fits of grids count as likelihoods, as in the choice of a size by six
+pictures: the likelihood of the right grid is its share of the sum of its fit, that of the best
+wrong grid and ``WORST``, which stands for no face. A constant is only worth changing if it gains
+much and then finds more faces in other pictures.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ FITTED = (*SPREADS, *SHARES, "_WIDER", "_GLARE", "_DAZZLE")
 MARGIN = ("_ODDS_OFFSET", "_ODDS_SLOPE")
 REACH = 8.0
 STEPS = 13
-"""Times the old value, or parts of it, within which a new one is looked for, in so many steps."""
+"""Maximum factor between the old and a new value, in both directions, and number of steps."""
 
 LOCATING: dict[ModuleType, Sequence[str]] = {
     face: ("EDGE_LEVELS", "_SURE", "_HOLDS"),
@@ -75,22 +75,22 @@ LOCATING: dict[ModuleType, Sequence[str]] = {
     windows: ("_REGULAR", "_PATCH_BEYOND", "_SAME_AREA", "_NEAR_NODE", "_SEEN", "_LEAST_SHARE"),
 }
 FACTORS = (0.5, 0.71, 0.84, 1.0, 1.19, 1.41, 2.0)
-"""Times its value that each number of a constant of locating is tried at."""
+"""Factors to try on each number of a constant for locating faces."""
 
 Known = list[tuple[StickerColours, str]]
 Pictures = list[tuple[Image, RenderedCube | None, str]]
-"""Pictures with the cube in them, if there is any, and the letter of its face."""
+"""Pictures with the cube in them, if there is one, and the letter of its face."""
 
 
 def known_scans(synthetic: int, harsh: float = 1.0) -> Known:
-    """Scans with their facelets, those that show a cube as it is."""
+    """Return scans with their facelets, except corrupt ones."""
     real = [(one.colours, one.facelets) for one in scans(2, 3) if not one.is_corrupt]
     made = (synthetic_scan(seed, size, harsh) for size in (2, 3) for seed in range(synthetic))
     return real + [(one.colours, one.facelets) for one in made]
 
 
 def cost_of(known: Known) -> float:
-    """Negative log likelihood of the scans with the constants as they are now."""
+    """Return the negative log likelihood of the scans with the current constants."""
     colour_model._priors.cache_clear()
     colour_model._light_precision.cache_clear()
     prior, falloff = colour_model._light_precision(), colour_model._FALLOFF_SD**-2
@@ -112,7 +112,7 @@ def cost_of(known: Known) -> float:
 def light_information(
     features: LightFeatures, size: int, model: CubeModel, letters: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Return what the stickers say about the light: precisions of the terms of each face,
+    """Return the information of the stickers about the light: precisions of the terms of each face,
     float64[6, 5, 5], and of the falloff.
     """
     places = np.tile(cell_places(size), (6, 1))
@@ -127,7 +127,7 @@ def light_information(
 
 
 def fit_constant(name: str, known: Known) -> dict[str, object]:
-    """Return the likeliest value of a constant of the colour model, and what it gains."""
+    """Return the likeliest value of a constant of the colour model, and its gain."""
     old = float(getattr(colour_model, name))
 
     def cost(log_value: float) -> float:
@@ -184,8 +184,8 @@ def fit_margin(known: Known) -> Iterator[dict[str, object]]:
 
 
 def known_pictures(count: int) -> Pictures:
-    """Render faces of every size in twice the usual range, every scene, faces of one colour, and
-    as many rooms without a cube.
+    """Render faces of every size in twice the usual range, every scene, faces of one colour, and a
+    third as many rooms without a cube.
     """
     made: list[tuple[RenderedCube, str]] = []
     for seed in range(880_000, 880_000 + count):
@@ -204,7 +204,7 @@ def known_pictures(count: int) -> Pictures:
 
 
 def cost_of_pictures(pictures: Pictures) -> float:
-    """Negative log likelihood of the right grids with the constants as they are now."""
+    """Return the negative log likelihood of the right grids with the current constants."""
     total = 0.0
     for image, cube, letter in pictures:
         right, wrong = 0.01, 0.0
@@ -219,7 +219,7 @@ def cost_of_pictures(pictures: Pictures) -> float:
 
 
 def fit_locating(module: ModuleType, name: str, pictures: Pictures) -> Iterator[dict[str, object]]:
-    """Yield the likeliest value of each number of a constant of locating, and what it gains."""
+    """Yield the likeliest value of each number of a constant for locating faces, and its gain."""
     old = getattr(module, name)
     values = list(old) if isinstance(old, tuple) else [old]
     for i, value in enumerate(values):
@@ -243,14 +243,14 @@ def fit_locating(module: ModuleType, name: str, pictures: Pictures) -> Iterator[
 
 
 def unexplained() -> Iterator[str]:
-    """Yield the numbers at the top of modules of ``vision/`` without a sentence after them."""
+    """Yield the top-level numbers in modules of ``vision/`` without a sentence after them."""
     root = Path(reader.__file__).parents[1]
     for path in sorted(root.rglob("*.py")):
         body = ast.parse(path.read_text(encoding="utf-8")).body
         waiting: list[str] = []
         for node in [*body, ast.Pass()]:
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-                waiting = []  # one sentence explains all that stand above it
+                waiting = []  # one sentence explains all numbers above it
             elif isinstance(node, ast.Assign) and _is_number(node.value):
                 waiting += [ast.unparse(target) for target in node.targets]
             else:
@@ -265,7 +265,7 @@ def _is_number(value: ast.expr) -> bool:
 
 
 def main() -> None:
-    """Print the old value, the new value and the likelihood of each constant."""
+    """Print the old value, the new value and the gain in likelihood of each constant."""
     cv2.setNumThreads(1)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--synthetic", type=int, default=40)

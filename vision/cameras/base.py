@@ -11,11 +11,11 @@ from solver.errors import CubistError
 from vision.frame import Frame
 
 Clock = Callable[[], int]
-"""Tells microseconds since some fixed moment."""
+"""Function that returns microseconds since some fixed moment."""
 
 
 def monotonic_us() -> int:
-    """Microseconds of the system's steady clock."""
+    """Return the system's monotonic clock in microseconds."""
     return time.monotonic_ns() // 1000
 
 
@@ -35,7 +35,7 @@ class CameraTrouble(StrEnum):
 
 
 class CameraError(CubistError):
-    """A camera that gives no usable picture: which camera, what kind of trouble, what happened.
+    """A camera returns no usable picture: its name, the kind of ``trouble`` and what happened.
 
     ``camera`` is empty for a device that has no name yet.
     """
@@ -48,9 +48,9 @@ class CameraError(CubistError):
 
 
 class Unsettled(StrEnum):
-    """Something a camera could not find or lock in ``settle``; the values are stable names.
+    """Settings a camera could not find or lock in ``settle``; the values are stable names.
 
-    A camera that may have such troubles lists them as ``unsettled``, until it settles again.
+    A camera that may have such troubles lists them as ``unsettled`` until it settles again.
     """
 
     EXPOSURE = "exposure-not-locked"
@@ -60,19 +60,19 @@ class Unsettled(StrEnum):
 
 
 _BLACK = 10
-"""Level of the brightest channel that a lit scene passes somewhere; sensors' black is below."""
+"""Level of the brightest channel that a lit scene exceeds somewhere. A sensor's black is below."""
 
 _BRIGHT_SHARE = 0.002
-"""Share of the pixels that must pass it."""
+"""Minimum share of pixels above ``_BLACK``."""
 
 _REPEATS = 2
-"""A sensor never gives the same picture twice: its noise differs. So many repeats are a fault."""
+"""Number of repeats of a picture that is a fault. A sensor's noise makes each one different."""
 
 
 class CameraGuard:
-    """Checks the frames of one camera as they come; keeps nothing but the last checksum.
+    """Checks the frames of one camera as they arrive; keeps only the last checksum.
 
-    ``max_age_us`` is how much older than the moment of asking a picture may be.
+    ``max_age_us`` is the maximum age of a picture when it is checked.
     """
 
     def __init__(self, camera: str, clock: Clock, max_age_us: int = 500_000) -> None:
@@ -83,7 +83,7 @@ class CameraGuard:
         self._repeats = 0
 
     def check(self, frame: Frame) -> Frame:
-        """The frame itself; raises :class:`CameraError` for one that shows nothing or is old."""
+        """Return ``frame``. Raise :class:`CameraError` if it is old, black or a repeat."""
         age_us = self._clock() - frame.time_us
         if age_us > self._max_age_us:
             raise CameraError(

@@ -1,7 +1,7 @@
-"""Photographs in files: finding the six faces in a folder, decoding whatever a file holds, and a
-camera that shows the photographs of a folder one after the other.
+"""Photographs in files: finding the six faces in a folder, decoding image files, and a camera that
+shows the photographs of a folder one after the other.
 
-What a header says is read before anything is decoded.
+The header is checked before the picture is decoded.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from vision.reasons import Reason
 
 _HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"mif1", b"avif")
 
-"""Brands in the file heads that telephones and newer browsers write."""
+"""Brands in the file headers that telephones and newer browsers write."""
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 @dataclass(frozen=True)
 class PhotoHeader:
-    """``kind`` of file, ``width`` x ``height`` pixels, ``bits`` per channel, colour ``model``
+    """An image file's ``kind``, size in pixels, ``bits`` per channel and colour ``model``
     (``rgb``, ``grey`` or ``cmyk``).
     """
 
@@ -45,7 +45,7 @@ class PhotoHeader:
 
 
 def read_header(data: bytes) -> PhotoHeader:
-    """The header of an image file; raises :class:`BadFile` if it is unknown or incomplete."""
+    """Return the header of an image file. Raise :class:`BadFile` if it is unknown or incomplete."""
     try:
         if data.startswith(PNG_SIGNATURE):
             return _png(data)
@@ -71,7 +71,7 @@ def _png(data: bytes) -> PhotoHeader:
 
 
 def _check_png_chunks(data: bytes) -> None:
-    """Every chunk whole and with the right checksum, up to the end mark."""
+    """Check that every chunk up to the end mark is complete and has the right checksum."""
     view = memoryview(data)
     place = len(PNG_SIGNATURE)
     while True:
@@ -139,7 +139,7 @@ def _webp(data: bytes) -> PhotoHeader:
 
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
-"""Kinds of files looked for, by the ends of their names (capitals do not matter)."""
+"""Suffixes of the files that are read (case does not matter)."""
 
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 40_000_000
@@ -147,16 +147,16 @@ MAX_SIDE = 16_384
 MIN_SIDE = 16
 
 ENOUGH_PIXELS = 1_200
-"""Of the shorter side: what a telephone's picture has beyond twice that only costs time."""
+"""Pixels of the shorter side. More than twice as many, as telephones take, only cost time."""
 
 _REDUCED = {1: cv2.IMREAD_COLOR, 2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4}
 
 _GREY = 10
-"""Channels that differ by less than this everywhere show no colour, only compression."""
+"""Difference of the channels below which there is no colour, only compression noise."""
 
 
 def face_files(folder: Path) -> dict[str, Path]:
-    """The photographs ``U.*`` .. ``B.*`` of a folder by face letter; raises :class:`BadFile`."""
+    """Return a folder's photographs ``U.*`` .. ``B.*`` by face letter. Raise :class:`BadFile`."""
     if not folder.is_dir():
         raise BadFile(f"{folder}: no such folder; it should hold six photographs U.* R.* ... B.*")
     found: dict[str, Path] = {}
@@ -185,19 +185,19 @@ def face_files(folder: Path) -> dict[str, Path]:
 
 
 def load_photo(path: Path, enough: int = ENOUGH_PIXELS) -> Image:
-    """A photograph as uint8[H, W, 3], R G B, turned upright; raises :class:`BadFile`.
+    """Return a photograph as uint8[H, W, 3], R G B, turned upright. Raise :class:`BadFile`.
 
-    One whose shorter side has at least twice ``enough`` pixels is decoded at half the size, or a
-    quarter: of JPEG files that takes a quarter of the time.
+    If the shorter side has at least twice (four times) ``enough`` pixels, the picture is decoded at
+    half (a quarter of) its size. For JPEG files this takes a quarter of the time.
     """
     return decode_photo(read_file(path, MAX_BYTES), str(path), enough)
 
 
 def decode_photo(data: bytes, name: str, enough: int = ENOUGH_PIXELS) -> Image:
-    """The picture uint8[H, W, 3] in the bytes of an image file; ``name`` is for complaints.
+    """Return the picture, uint8[H, W, 3], in an image file's bytes; errors mention ``name``.
 
-    Of large ones ``enough`` pixels are decoded, as by :func:`load_photo`. Raises
-    :class:`BadFile` for whatever does not hold 8-bit colours of a reasonable size.
+    Large pictures are reduced to ``enough`` pixels, as by :func:`load_photo`. Raises
+    :class:`BadFile` unless the file holds 8-bit colours of a reasonable size.
     """
     try:
         header = read_header(data)
@@ -215,7 +215,7 @@ def decode_photo(data: bytes, name: str, enough: int = ENOUGH_PIXELS) -> Image:
 
 
 def _part(header: PhotoHeader, enough: int) -> int:
-    """The part of its sides, 1, 2 (a half) or 4, at which a picture still has enough pixels."""
+    """Return the largest divisor of the sides (1, 2 or 4) that leaves enough pixels."""
     side = min(header.width, header.height)
     return max(part for part in _REDUCED if part == 1 or side >= part * enough)
 
@@ -249,10 +249,11 @@ def _check_colour(bgr: NDArray[np.uint8] | cv2.typing.MatLike, name: str) -> Non
 
 
 class FolderCamera:
-    """Shows the photographs of a folder one after the other, beginning again at ``settle``.
+    """Shows the photographs of a folder one after the other; ``settle`` starts over.
 
-    ``U.*`` .. ``B.*`` come in that order; other names in the order of the alphabet. ``live``: no
-    second picture shows the same. The folder is looked at when there is something to show.
+    ``U.*`` .. ``B.*`` come first, in that order, then the others in alphabetical order. ``live`` is
+    False because no second picture shows the same. The folder is read at ``settle`` or at the first
+    picture.
     """
 
     live = False
@@ -265,12 +266,12 @@ class FolderCamera:
         self._shown = 0
 
     def settle(self) -> None:
-        """Start over with the first photograph; raises :class:`CameraError` if there is none."""
+        """Start over with the first photograph. Raise :class:`CameraError` if there is none."""
         self._files = self._sorted_files()
         self._shown = 0
 
     def capture(self) -> Frame:
-        """The next photograph; raises :class:`CameraError` after the last and for bad files."""
+        """Return the next photograph. Raise :class:`CameraError` after the last or if it is bad."""
         self._files = self._files or self._sorted_files()
         if self._shown == len(self._files):
             raise CameraError(
@@ -287,7 +288,7 @@ class FolderCamera:
         return Frame(image, self.name, self._clock())
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: no device is open."""
 
     def _sorted_files(self) -> Sequence[Path]:
         try:
@@ -308,7 +309,7 @@ def _place(path: Path) -> tuple[int, str]:
 
 
 def open_camera(device: int | str, _resolution: tuple[int, int], name: str) -> FolderCamera:
-    """The photographs of the folder ``device``."""
+    """Return a camera that shows the photographs of the folder ``device``."""
     return FolderCamera(Path(str(device)), name)
 
 

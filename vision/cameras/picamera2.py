@@ -1,7 +1,7 @@
-"""Raspberry Pi cameras through picamera2: settled, then exposure, gains and focus locked.
+"""Raspberry Pi cameras through picamera2: let them settle, then lock exposure, gains and focus.
 
-The only file that imports ``picamera2``, and only when a camera is opened: the library comes with
-Raspberry Pi OS (``python3-picamera2``, 0.3.17 or newer) and does not exist elsewhere.
+Only this file imports ``picamera2``, and only when it opens or looks for a camera: the library
+comes with Raspberry Pi OS (``python3-picamera2``, 0.3.17 or newer) and does not exist elsewhere.
 """
 
 from __future__ import annotations
@@ -49,25 +49,25 @@ _AF_CANCEL = 1
 
 _WAIT_S = 3.0
 _FOCUS_S = 6.0
-"""A Camera Module 3 in front of a bare table may look for its focus for 25 s, or for ever."""
+"""Timeout for autofocus: a Camera Module 3 above a bare table may take 25 s, or never finish."""
 _SETTLE_FRAMES = 90
 _LOCK_FRAMES = 20
 _STEADY_FRAMES = 4
 _ACTING_FRAMES = 4
 _SAME = 0.03
-"""Relative difference between two exposures or gains that counts as none."""
+"""Relative difference up to which two exposures or gains count as equal."""
 
 _ROUNDED = 0.05
-"""Relative difference between a gain that is set and one of the sensor's steps."""
+"""Maximum relative difference between a requested gain and the sensor's nearest step."""
 
 _LINE_US = 35
-"""Sensors expose for whole lines, none of which takes longer than this."""
+"""Maximum duration of a line. Sensors expose for a whole number of lines."""
 
 _WHOLE = 0.98
-"""Share of the sensor's width and height that counts as all of it."""
+"""Share of the sensor's width and height above which a mode counts as uncropped."""
 
 _DEVICES = ("media*", "dma_heap/linux,cma", "dma_heap/vidbuf_cached")
-"""Devices that libcamera and picamera2 open, below ``/dev``."""
+"""Devices below ``/dev`` that libcamera and picamera2 open."""
 
 
 class _CompletedRequest(Protocol):
@@ -84,8 +84,8 @@ class _CompletedRequest(Protocol):
 class _PiCamera(Protocol):
     """The part of ``picamera2.Picamera2`` that is used here.
 
-    A sensor mode has a ``size`` and ``crop_limits`` (x, y, width, height). Controls act some frames
-    after they were set. A request with ``flush`` is exposed after the call.
+    A sensor mode has a ``size`` and ``crop_limits`` (x, y, width, height). Controls take effect
+    some frames after they are set. A request with ``flush`` is exposed after the call.
     """
 
     camera_controls: Mapping[str, tuple[Any, Any, Any]]
@@ -114,10 +114,10 @@ class _CameraLibrary(Protocol):
 
 
 def _library() -> _CameraLibrary:
-    """Return the class ``Picamera2``; raises :class:`CameraError`."""
+    """Return the class ``Picamera2``. Raise :class:`CameraError`."""
     try:
         from picamera2 import Picamera2
-    except Exception as error:  # also ValueError, of a numpy that it was not compiled for
+    except Exception as error:  # also ValueError if it was compiled for another numpy
         if isinstance(error, ImportError) and error.name == "picamera2":
             told = (
                 "picamera2 is not installed (Raspberry Pi OS: sudo apt install python3-picamera2)"
@@ -133,7 +133,7 @@ def _library() -> _CameraLibrary:
 
 
 def open_picamera2(number: int) -> _PiCamera:
-    """Return the Raspberry Pi camera of a number.
+    """Return the Raspberry Pi camera with this number.
 
     Raises :class:`CameraError`, PermissionError, or libcamera's own error if the camera is missing
     or in use.
@@ -141,7 +141,7 @@ def open_picamera2(number: int) -> _PiCamera:
     library = _library()
     _check_permission()
     try:
-        # picamera2 keeps a camera that it has opened if it finds no memory then.
+        # If picamera2 runs out of memory after opening a camera, it never releases the camera.
         return library(number, allocator=_memory())
     except Exception:
         if denied := _denied_device():
@@ -150,9 +150,9 @@ def open_picamera2(number: int) -> _PiCamera:
 
 
 def _check_permission() -> None:
-    """Raise PermissionError if this user may open no media device.
+    """Raise PermissionError if this user may not open any media device.
 
-    libcamera would find no camera then, and look for none again in this process.
+    libcamera would then find no camera and never look again in this process.
     """
     media = list(Path("/dev").glob("media*"))
     if media and not any(_may_use(path) for path in media) and (denied := _denied_device()):
@@ -164,7 +164,7 @@ def _may_use(path: Path) -> bool:
 
 
 def _memory() -> object:
-    """Return memory for pictures, as picamera2 makes it itself; raises :class:`CameraError`."""
+    """Return the picture allocator picamera2 uses itself. Raise :class:`CameraError`."""
     from picamera2.allocators import DmaAllocator
 
     try:
@@ -175,7 +175,7 @@ def _memory() -> object:
 
 
 def _denied_device() -> PermissionError | None:
-    """Return an error that names a device of cameras which this user may not open.
+    """Return an error that names a camera device this user may not open, if there is one.
 
     libcamera ignores such devices.
     """
@@ -188,8 +188,8 @@ def _denied_device() -> PermissionError | None:
 def ask_for_cameras(limit_s: float = 20.0) -> list[str]:
     """Return the models of the cameras that libcamera sees, by number.
 
-    A process of its own asks, because libcamera may hang, or crash. Raises ``CameraError`` with
-    the last words of what failed.
+    Runs in a separate process because libcamera may hang or crash. Raises ``CameraError`` with the
+    last line of that process's errors.
     """
     command = [sys.executable, "-P", "-m", __name__]
     try:
@@ -226,8 +226,8 @@ def whole_view(
 ) -> tuple[int, int] | None:
     """Return the size of the smallest sensor mode that crops nothing and has enough pixels.
 
-    None if no mode says what it crops. Left to itself picamera2 takes the mode nearest to the
-    ``resolution``, and a Camera Module 2 then shows 39 % of the view's width.
+    None if no mode has crop limits. By default picamera2 picks the mode nearest to ``resolution``,
+    and a Camera Module 2 then shows 39 % of the view's width.
     """
     known = [(mode["size"], mode["crop_limits"][2:]) for mode in modes if "crop_limits" in mode]
     widest, highest = (max((crop[axis] for _, crop in known), default=0) for axis in (0, 1))
@@ -240,9 +240,9 @@ def whole_view(
 class Picamera2Camera:
     """A Raspberry Pi camera by its number; ``resolution`` is width and height in pixels.
 
-    ``lens_position``: where the lens stays, in dioptres, instead of focusing by itself.
-    ``sensor_size``: the size of a sensor mode, for one that crops the view.
-    ``unsettled``: what :meth:`settle` could not find or lock.
+    ``lens_position``: fixed position of the lens in dioptres (default: autofocus).
+    ``sensor_size``: size of the sensor mode (default: one that crops nothing).
+    ``unsettled``: settings that :meth:`settle` could not find or lock.
     """
 
     def __init__(
@@ -268,7 +268,7 @@ class Picamera2Camera:
         self._guard = CameraGuard(name, clock)
 
     def settle(self) -> None:
-        """Let exposure, white balance and focus adapt, then lock them; raises CameraError."""
+        """Let exposure, white balance and focus adapt, then lock them. Raise CameraError."""
         camera = self._open()
         self._locked = {}
         self._set(camera, {"AeEnable": True, "AwbEnable": True})
@@ -290,15 +290,15 @@ class Picamera2Camera:
         self.unsettled = frozenset(one for one, is_missing in missing.items() if is_missing)
 
     def capture(self) -> Frame:
-        """A picture whose exposure began after this call; raises :class:`CameraError`."""
+        """Return a picture exposed after this call. Raise :class:`CameraError`."""
         camera = self._open()
         return self._guard.check(self._call(lambda: self._frame(camera)))
 
     def capture_at(self, factor: float) -> Frame | None:
-        """A picture with ``factor`` times the locked exposure, for stickers that are too bright.
+        """Return a picture with ``factor`` times the locked exposure, for overexposed stickers.
 
-        None if the camera cannot expose for so short a time. The lock is as before afterwards.
-        Raises :class:`CameraError`, also if not settled.
+        None if the camera cannot expose so briefly, or the difference is too small. Restores the
+        locked exposure afterwards. Settles first if necessary. Raises :class:`CameraError`.
         """
         if not self._locked:
             self.settle()
@@ -313,22 +313,22 @@ class Picamera2Camera:
         try:
             return self.capture() if self._expose(camera, wanted) else None
         finally:
-            # One that failed was given back.
+            # A camera that failed is already closed.
             if self._camera is camera and not self._expose(camera, usual):
                 raise CameraError(
                     self.name, CameraTrouble.STALE, "its exposure could not be set back"
                 )
 
     def close(self) -> None:
-        """Stop the camera and give it back."""
+        """Stop and release the camera."""
         camera, self._camera, self._locked = self._camera, None, {}
         if camera is None:
             return
-        # A request that timed out still heads the queue; stopping would wait behind it.
+        # A request that timed out is still first in the queue; stopping would wait behind it.
         for step in (camera.cancel_all_and_flush, camera.stop, camera.close):
             try:
                 step()
-            except Exception as error:  # what comes next has to be tried all the same
+            except Exception as error:  # try the next step all the same
                 log.warning("camera %s: closing it: %s", self.name, root_sentence(error))
 
     def _open(self) -> _PiCamera:
@@ -354,13 +354,13 @@ class Picamera2Camera:
     def _whole_view(self, camera: _PiCamera) -> tuple[int, int] | None:
         try:
             return whole_view(camera.sensor_modes, self._resolution)
-        except Exception as error:  # it tries each of them, the largest in much memory
+        except Exception as error:  # picamera2 tries each mode, and large ones need much memory
             why = root_sentence(error)
             log.warning("camera %s: its view may be cropped: no sensor modes: %s", self.name, why)
             return None
 
     def _not_opened(self, error: Exception) -> CameraError:
-        """Distinguish missing libraries, cameras in use or denied, and missing cameras."""
+        """Return the error for a missing library, or a camera that is in use, denied or absent."""
         if isinstance(error, CameraError):
             return CameraError(self.name, error.trouble, str(error))
         if isinstance(error, IndexError):  # of libcamera's list of cameras
@@ -380,7 +380,7 @@ class Picamera2Camera:
         failure: str = "no picture",
         trouble: CameraTrouble = CameraTrouble.VANISHED,
     ) -> T:
-        """Call the library; any exception closes the camera and becomes a CameraError."""
+        """Call the library. On any exception, close the camera and raise CameraError."""
         try:
             return ask()
         except Exception as error:
@@ -392,7 +392,7 @@ class Picamera2Camera:
     def _frame(self, camera: _PiCamera) -> Frame:
         request = camera.capture_request(wait=_WAIT_S, flush=True)
         try:
-            # The buffer goes back to the camera: keep a copy.
+            # The camera reuses the buffer: keep a copy.
             image = np.array(request.make_array("main")[:, :, :3], dtype=np.uint8)
             metadata = request.get_metadata()
         finally:
@@ -400,7 +400,7 @@ class Picamera2Camera:
         return Frame(image, self.name, int(metadata["SensorTimestamp"]) // 1000)
 
     def _focus(self, camera: _PiCamera) -> bool:
-        """Find the focus, or put the lens where the profile says; False if none was found."""
+        """Focus, or move the lens to the profile's position. Return False if that fails."""
         if "AfMode" not in camera.camera_controls:
             return True
         if self._lens_position is not None:
@@ -417,18 +417,18 @@ class Picamera2Camera:
     def _focus_once(camera: _PiCamera) -> bool:
         try:
             return camera.autofocus_cycle(wait=_FOCUS_S)
-        except (TimeoutError, KeyError):  # of metadata without AfState
-            camera.cancel_all_and_flush()  # the job would stay ahead of all others
+        except (TimeoutError, KeyError):  # KeyError: metadata without AfState
+            camera.cancel_all_and_flush()  # the job would block all later ones
             camera.set_controls({"AfTrigger": _AF_CANCEL})
             return False
 
     def _set(self, camera: _PiCamera, controls: Mapping[str, Any]) -> None:
-        """Set the controls this camera has: picamera2 refuses all if it does not know one."""
+        """Set the controls this camera has: picamera2 rejects all if one is unknown."""
         known = {k: v for k, v in controls.items() if k in camera.camera_controls}
         self._call(lambda: camera.set_controls(known), "it takes no settings")
 
     def _steady_metadata(self, camera: _PiCamera) -> dict[str, Any]:
-        """Metadata of a picture after exposure and white balance came to rest."""
+        """Return the metadata of a picture after exposure and white balance are steady."""
         before: dict[str, Any] = {}
         steady = 0
         for _ in range(_SETTLE_FRAMES):
@@ -440,10 +440,10 @@ class Picamera2Camera:
         return before
 
     def _shows(self, camera: _PiCamera, wanted: Mapping[str, Any]) -> bool:
-        """Wait until pictures show the settings; False if they do not after many pictures.
+        """Wait until pictures have these settings. Return False after ``_LOCK_FRAMES`` pictures.
 
-        Controls act some frames after they were set, and one (``AeEnable``) is not in the metadata:
-        enough pictures in a row have to show the others.
+        Controls take effect some frames after they are set, and one (``AeEnable``) is not in the
+        metadata. Therefore ``_ACTING_FRAMES`` pictures in a row must have the others.
         """
         shown = 0
         for _ in range(_LOCK_FRAMES):
@@ -470,7 +470,7 @@ def _same_exposure(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def _is_set(name: str, now: ArrayLike | None, wanted: ArrayLike) -> bool:
-    """True if a picture has the value that was set, within the sensor's steps."""
+    """Return True if a picture has the value that was set, within the sensor's steps."""
     return _close(now, wanted, _ROUNDED, _LINE_US if name == "ExposureTime" else 0.02)
 
 
@@ -488,7 +488,7 @@ def open_camera(
     lens_position: float | None = None,
     sensor_size: tuple[int, int] | None = None,
 ) -> Picamera2Camera:
-    """The Raspberry Pi's camera of this number."""
+    """Return the Raspberry Pi camera with this number."""
     return Picamera2Camera(
         int(device), resolution, name, lens_position=lens_position, sensor_size=sensor_size
     )
@@ -503,7 +503,7 @@ _REMEDIES: Mapping[CameraTrouble, str] = {
 def check_camera(
     device: int | str, ask: Callable[[], Sequence[str]] = ask_for_cameras
 ) -> CameraFinding:
-    """Check that libcamera sees the camera of this number."""
+    """Check that libcamera sees the camera with this number."""
     number = int(device)
     try:
         models = ask()

@@ -1,4 +1,4 @@
-"""Kinds of cameras by name; a kind is added by one line here or by :func:`register_camera`."""
+"""Kinds of cameras by name. Add one with a line in ``KINDS`` or by :func:`register_camera`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from solver.errors import InvalidRequest
 
-if TYPE_CHECKING:  # importers that only need names of kinds take no pictures
+if TYPE_CHECKING:  # importers that only need the names of kinds do not load numpy
     from vision.frame import Camera
 
 
 Options = Mapping[str, object]
-"""Options of one kind of camera, by their key in the profile."""
+"""Options of one kind of camera, by their keys in the profile."""
 
 
 class CameraFinding(NamedTuple):
-    """The result of a check-up of one camera; ``remedy`` says what to do unless it is ``ok``.
+    """The result of checking one camera; ``remedy`` says what to do unless it is ``ok``.
 
-    ``error``: the code of the error whose cause is ``text``.
+    ``error`` is the code of the error if one occurred, ``text`` then its message.
     """
 
     verdict: Literal["ok", "warning", "bad"]
@@ -31,30 +31,30 @@ class CameraFinding(NamedTuple):
 
 
 CheckCamera = Callable[[int | str], CameraFinding]
-"""Checks a device without taking a picture, also while another program uses it."""
+"""Function that checks a device without taking a picture, even if another program uses it."""
 
 
 class OpenCamera(Protocol):
     """Makes a camera from its device, its resolution (width, height) and its name.
 
-    The options of its kind are arguments by name, those given. Touches no hardware before
-    ``settle`` or ``capture``. Raises ``CameraError``.
+    Options of its kind are passed by name if given. Touches no hardware before ``settle`` or
+    ``capture``. Raises ``CameraError``.
     """
 
     def __call__(
         self, device: int | str, resolution: tuple[int, int], name: str, /, **options: object
     ) -> Camera:
-        """The camera."""
+        """Return the camera."""
 
 
 @dataclass(frozen=True)
 class CameraKind:
-    """Everything that other parts need to know of a kind of camera.
+    """Everything that other parts need to know about a kind of camera.
 
     ``opener``, ``check``: functions, or the module that has them as ``open_camera`` and
-    ``check_camera``, imported when first needed; without ``check`` its cameras pass every check-up.
-    ``plugged_in``: each camera is a device that has one user. ``options``: keys of a profile that
-    only this kind has. ``numbered``: its devices are numbers.
+    ``check_camera``, imported on first use. Without ``check`` its cameras always pass.
+    ``plugged_in``: each camera is a device with a single user. ``options``: profile keys that only
+    this kind has. ``numbered``: its devices are numbers.
     """
 
     opener: OpenCamera | str
@@ -67,7 +67,7 @@ class CameraKind:
 def _refuse_simulated(
     device: int | str, resolution: tuple[int, int], name: str, /, **options: object
 ) -> Camera:
-    """Raise :class:`InvalidRequest`: only a simulated robot shows the pictures of such a camera."""
+    """Raise :class:`InvalidRequest`: only a simulated robot has pictures of such a camera."""
     del device, resolution, options
     raise InvalidRequest(
         f"camera {name} is simulated: say `kind: picamera2` or `kind: usb` in the profile, or "
@@ -101,17 +101,17 @@ def register_camera(
     options: frozenset[str] = frozenset(),
     numbered: bool = False,
 ) -> None:
-    """Add a kind of camera, see :class:`CameraKind`; profiles may name it from then on."""
+    """Add a kind of camera (see :class:`CameraKind`) for use in profiles."""
     KINDS[kind] = CameraKind(opener, check, plugged_in, options, numbered)
 
 
 def camera_kinds() -> tuple[str, ...]:
-    """The names of all kinds."""
+    """Return the names of all kinds."""
     return tuple(KINDS)
 
 
 def camera_kind(name: str) -> CameraKind:
-    """Return the kind of this name; nothing is known of one that is not registered."""
+    """Return the kind of this name, or a placeholder if it is not registered."""
     return KINDS.get(name, CameraKind(name, plugged_in=False))
 
 
@@ -122,7 +122,7 @@ def open_camera(
     name: str,
     options: Options = MappingProxyType({}),
 ) -> Camera:
-    """Open a camera of a registered kind; raises ``CameraError`` and :class:`InvalidRequest`."""
+    """Open a camera of a registered kind. Raise ``CameraError`` or :class:`InvalidRequest`."""
     if kind not in KINDS:
         raise InvalidRequest(f"camera {name}: no such kind of camera: {kind}")
     opener = KINDS[kind].opener
@@ -132,7 +132,7 @@ def open_camera(
 
 
 def check_camera(kind: str, device: int | str) -> CameraFinding:
-    """Check a camera of a registered kind, without taking a picture."""
+    """Check a camera of a registered kind without taking a picture."""
     check = KINDS[kind].check
     if isinstance(check, str):
         check = import_module(check).check_camera

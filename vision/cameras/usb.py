@@ -1,8 +1,7 @@
-"""USB cameras (V4L2) through OpenCV: settled, then locked as far as the driver allows.
+"""USB cameras (V4L2) through OpenCV: let them settle, then lock what the driver allows.
 
-OpenCV reports only that a device "cannot be opened". :func:`examine` asks the kernel, and
-distinguishes missing devices, devices in use, devices without permission and devices that take no
-pictures.
+OpenCV reports only that a device "cannot be opened". :func:`examine` asks the kernel and
+distinguishes devices that are missing, in use, not permitted or take no pictures.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ T = TypeVar("T")
 Ioctl = Callable[[int, int, bytearray], object]
 
 QUERYCAP, REQBUFS, QUERYCTRL = 0x8068_5600, 0xC014_5608, 0xC044_5624
-"""Requests of the kernel: the direction, the size of the structure, the number."""
+"""Requests to the kernel: direction, size of the structure, number."""
 
 _CAPABILITIES = struct.Struct("16s32s32sIII3I")
 _BUFFERS = struct.Struct("IIIIB3s")
@@ -55,18 +54,18 @@ _DISABLED, _READ_ONLY = 0x1, 0x4
 """Numbers and flags of the kernel's ``videodev2.h``."""
 
 _SWITCHES = {Unsettled.EXPOSURE: 0x009A_0901, Unsettled.WHITE_BALANCE: 0x0098_090C}
-"""Controls that switch the automatic off: V4L2_CID_EXPOSURE_AUTO, V4L2_CID_AUTO_WHITE_BALANCE."""
+"""Controls for automatic mode: V4L2_CID_EXPOSURE_AUTO, V4L2_CID_AUTO_WHITE_BALANCE."""
 
 
 def device_path(device: int | str) -> Path:
-    """Return the device of a number, or of a path as it is."""
+    """Return the path of a device given by number or path."""
     return Path(f"/dev/video{device}" if str(device).isdigit() else str(device))
 
 
 def examine(path: Path, ioctl: Ioctl = fcntl.ioctl) -> frozenset[Unsettled]:
-    """Return what the driver of a video device cannot lock; raises :class:`CameraError`.
+    """Return the settings that a video device's driver cannot lock. Raise :class:`CameraError`.
 
-    Nobody else who has the device open is disturbed.
+    Does not disturb other programs that have the device open.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -93,14 +92,14 @@ def _check_captures(path: Path, descriptor: int, ioctl: Ioctl) -> None:
     *_, of_all, of_device, _, _, _ = _CAPABILITIES.unpack(answer)
     able = of_device if of_all & _OF_DEVICE else of_all
     if not able & (_CAPTURE | _CAPTURE_PLANES):
-        # A webcam's second node, for one, gives only data about its pictures.
+        # A webcam's second node, for example, has only metadata.
         raise CameraError(
             "", CameraTrouble.ABSENT, f"{path} takes no pictures; see `v4l2-ctl --list-devices`"
         )
 
 
 def _check_free(path: Path, descriptor: int, ioctl: Ioctl) -> None:
-    """Ask for no buffers, which the driver refuses while another program has some."""
+    """Request zero buffers. The driver refuses this while another program has some."""
     try:
         ioctl(descriptor, REQBUFS, bytearray(_BUFFERS.pack(0, _VIDEO_CAPTURE, _MMAP, 0, 0, b"")))
     except OSError as error:
@@ -142,25 +141,25 @@ _LOCKS = {
     Unsettled.WHITE_BALANCE: (cv2.CAP_PROP_AUTO_WB, 0.0, cv2.CAP_PROP_WB_TEMPERATURE, 1.0),
     Unsettled.FOCUS: (cv2.CAP_PROP_AUTOFOCUS, 0.0, cv2.CAP_PROP_FOCUS, 0.0),
 }
-"""The automatic and what switches it off, the setting it has found, and its least value: some
-drivers know no temperature or position, but keep what they have found.
+"""The automatic mode, the value that turns it off, the setting it controls and that setting's
+minimum. Below the minimum the driver does not report the setting, but still keeps it.
 """
 
 _SETTLED = 0.015
-"""Relative change of the mean colour from picture to picture that counts as none."""
+"""Relative change of the mean colour between pictures below which it counts as steady."""
 
 _SETTLED_FRAMES = 4
 _SETTLE_US = 4_000_000
 _FRESH_US = 4_000
-"""A grab that takes longer than this has waited for the sensor; a shorter one emptied a buffer."""
+"""Duration of a grab above which it waited for the sensor. A shorter one emptied a buffer."""
 
 _BUFFERED = 6
 _DAMAGED = 3
-"""Pictures in a row that cannot be decoded: a webcam's first JPEG is often incomplete."""
+"""Attempts to decode a picture: a webcam's first JPEG is often incomplete."""
 
 _MJPG = float(cv2.VideoWriter.fourcc(*"MJPG"))
-"""What webcams send 30 pictures a second in; uncompressed they reach 5 to 10 at 960x720. A driver
-that has no such format keeps its own.
+"""Format in which webcams send 30 pictures a second; uncompressed they reach 5 to 10 at 960x720. A
+driver without this format keeps its own.
 """
 
 
@@ -178,7 +177,7 @@ class _Capture(Protocol):
 
 
 def open_v4l2(device: int | str) -> _Capture:
-    """Open a V4L2 device by number or path; raises :class:`CameraError`."""
+    """Open a V4L2 device by number or path. Raise :class:`CameraError`."""
     path = device_path(device)
     examine(path)
     capture = cv2.VideoCapture(str(path), cv2.CAP_V4L2)
@@ -193,7 +192,7 @@ def open_v4l2(device: int | str) -> _Capture:
 class UsbCamera:
     """A V4L2 camera. ``device`` is its number or path, ``resolution`` width and height in pixels.
 
-    ``unsettled``: what the driver would not lock.
+    ``unsettled``: settings that the driver did not lock.
     """
 
     def __init__(
@@ -216,24 +215,24 @@ class UsbCamera:
         self._guard = CameraGuard(name, clock)
 
     def settle(self) -> None:
-        """Let exposure, white balance and focus adapt, then lock them; raises CameraError."""
+        """Let exposure, white balance and focus adapt, then lock them. Raise CameraError."""
         capture = self._open()
         self._call(lambda: self._adapt(capture))
         self._wait_until_steady()
         self.unsettled = self._call(lambda: self._lock(capture))
 
     def capture(self) -> Frame:
-        """A picture taken after this call; raises :class:`CameraError`."""
+        """Return a picture taken after this call. Raise :class:`CameraError`."""
         frame = self._next(fresh=True)
         return self._guard.check(frame)
 
     def close(self) -> None:
-        """Give the device back."""
+        """Release the device."""
         capture, self._capture = self._capture, None
         if capture is not None:
             try:
                 capture.release()
-            except Exception as error:  # nothing else can be done with it
+            except Exception as error:  # nothing else can be done
                 log.warning("camera %s: closing it: %s", self.name, root_sentence(error))
 
     def _open(self) -> _Capture:
@@ -257,7 +256,7 @@ class UsbCamera:
         capture.set(cv2.CAP_PROP_BUFFERSIZE, 1.0)
 
     def _call(self, ask: Callable[[], T]) -> T:
-        """Call the library; any exception closes the camera and becomes a CameraError."""
+        """Call the library. On any exception, close the camera and raise CameraError."""
         try:
             return ask()
         except CameraError:
@@ -266,7 +265,7 @@ class UsbCamera:
             raise self._close_as_vanished(f": {root_sentence(error)}") from error
 
     def _next(self, *, fresh: bool) -> Frame:
-        """The next picture; ``fresh`` drops those that waited in the driver's buffers."""
+        """Return the next picture; ``fresh`` drops those in the driver's buffers."""
         capture = self._open()
         return self._call(lambda: self._take(capture, fresh=fresh))
 
@@ -293,7 +292,7 @@ class UsbCamera:
         return CameraError(self.name, CameraTrouble.VANISHED, told)
 
     def _wait_until_steady(self) -> None:
-        """Look until the mean colour stays the same, or for as long as that may take."""
+        """Take pictures until the mean colour is steady, for at most ``_SETTLE_US``."""
         deadline = self._clock() + _SETTLE_US
         before: Floats | None = None
         steady = 0
@@ -309,11 +308,11 @@ class UsbCamera:
         self._focuses = capture.set(cv2.CAP_PROP_AUTOFOCUS, 1.0)
 
     def _lock(self, capture: _Capture) -> frozenset[Unsettled]:
-        """Lock the settings found; return those that the driver refused."""
+        """Lock the current settings. Return those that the driver refused."""
         refused = set()
         for what, (automatic, manual, setting, least) in _LOCKS.items():
             if what is Unsettled.FOCUS and not self._focuses:
-                continue  # a lens that no driver moves is as good as a locked one
+                continue  # a lens that the driver does not move is as good as locked
             found = capture.get(setting)
             if not capture.set(automatic, manual) or (
                 found >= least and not capture.set(setting, found)
@@ -323,9 +322,9 @@ class UsbCamera:
 
 
 def _restore_rows(image: cv2.typing.MatLike, capture: _Capture) -> cv2.typing.MatLike:
-    """Return a picture that OpenCV left in one row in its rows.
+    """Return the picture, reshaped if OpenCV left it in one row.
 
-    OpenCV 4.11 does so with a driver that gives B G R itself: opencv/opencv#27166.
+    OpenCV 4.11 does that if the driver delivers B G R itself: opencv/opencv#27166.
     """
     sides = cv2.CAP_PROP_FRAME_HEIGHT, cv2.CAP_PROP_FRAME_WIDTH
     height, width = (round(capture.get(side)) for side in sides)
@@ -338,7 +337,7 @@ def _rgb(image: cv2.typing.MatLike) -> NDArray[np.uint8]:
 
 
 def open_camera(device: int | str, resolution: tuple[int, int], name: str) -> UsbCamera:
-    """The camera at an index or a device file."""
+    """Return the camera with this index or device file."""
     return UsbCamera(device, resolution, name)
 
 
@@ -351,7 +350,7 @@ _REMEDIES: Mapping[CameraTrouble, str] = {
 def check_camera(
     device: int | str, examine: Callable[[Path], frozenset[Unsettled]] = examine
 ) -> CameraFinding:
-    """Check that a device takes pictures, and what its driver can lock."""
+    """Check that a device takes pictures and its driver can lock the settings."""
     path = device_path(device)
     try:
         loose = examine(path)

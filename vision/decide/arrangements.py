@@ -1,9 +1,9 @@
 """Explanations of a scan: pictures that were turned, exchanged or mirrored.
 
-An :class:`Explanation` puts the pictures in their places. Turning or mirroring the whole cube makes
-48 explanations of each, all of which leave equally legal cubes: three faces exchanged in a cycle
-and two swapped with four others turned are the same pieces, held differently. No colour decides
-between those; only which mistake people and cameras rather make (:func:`priors`).
+An :class:`Explanation` assigns the pictures to faces. Turning or mirroring the whole cube makes 48
+explanations of each, and all lead to equally legal cubes. For example, three faces exchanged in a
+cycle, and two swapped with four others turned, are the same pieces held differently. Colours cannot
+decide between these; only the likelihood of mistakes by people and cameras can (:func:`priors`).
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from vision.frame import Bools, Floats, Ints
 from vision.measure.sticker_colours import FACES, StickerColours
 
 _TURNED = 4.0
-"""Log odds against a picture having been turned."""
+"""Log odds against a turned picture."""
 _SWAPPED = 6.0
-"""Log odds against two pictures having been swapped."""
+"""Log odds against two swapped pictures."""
 _CYCLED = 9.0
-"""Log odds against three pictures having changed places."""
+"""Log odds against three exchanged pictures."""
 _FOUR_MOVED = 14.0
-"""Log odds against four pictures having changed places, such as F, R, B, L named one on."""
+"""Log odds against four exchanged pictures, such as F, R, B, L each named as the next one."""
 _SHUFFLED = 30.0
 """Log odds against any other order of the pictures."""
 _MOVED = np.array([0.0, 0.0, _SWAPPED, _CYCLED, _FOUR_MOVED, _SHUFFLED, _SHUFFLED])
-"""The same by how many pictures are not in their places."""
+"""Log odds by the number of pictures that are not at their faces."""
 _ALL_TURNED = 6.0
-"""Log odds against all six pictures turned alike, as by a camera that is mounted sideways."""
+"""Log odds against all six pictures turned alike, for example by a camera mounted sideways."""
 _MIRRORED = 6.0
-"""Log odds against all six pictures mirrored, as a front camera shows them."""
+"""Log odds against all six pictures mirrored, for example by a front camera."""
 _ANOTHER = 3.0
 """Further log odds against every mistake after the first: one mistake explains most scans."""
 _TURNS = ("", "a quarter turn clockwise", "half a turn", "a quarter turn counterclockwise")
@@ -42,10 +42,10 @@ _TURNS = ("", "a quarter turn clockwise", "half a turn", "a quarter turn counter
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The place of each picture: face ``p`` is picture ``source[p]``, corrected.
+    """An assignment of pictures to faces: face ``p`` is picture ``source[p]``, corrected.
 
-    ``turns`` int[6] are the quarter turns clockwise by which the picture of face ``p`` was turned;
-    ``mirrored`` says that all were mirrored, left to right, before that.
+    ``turns`` int[6] are the quarter turns clockwise by which the picture of face ``p`` was turned.
+    ``mirrored``: all pictures were mirrored, left to right, before that.
     """
 
     source: tuple[int, ...]
@@ -81,11 +81,11 @@ class Explanation:
 
     @property
     def prior(self) -> float:
-        """Log odds against it before looking."""
+        """The prior log odds against this explanation."""
         return float(priors(np.array(self.source), np.array(self.turns), np.array(self.mirrored)))
 
     def stickers(self, size: int) -> Ints:
-        """The sticker in the scan that is each sticker of the cube, int[6 * size**2]."""
+        """Return the scan's sticker for each sticker of the cube, int[6 * size**2]."""
         cells = _shown_cells(size)
         parts = [
             origin * size * size + cells[turn + 4 * self.mirrored]
@@ -103,7 +103,7 @@ class Explanation:
         return StickerColours.from_faces(faces)
 
     def differing_face(self, other: Explanation) -> str:
-        """Return the face of a picture that the two correct differently."""
+        """Return a face whose picture the two explanations correct differently."""
         kinds = (self.source, other.source), (self.turns, other.turns)
         for ours, theirs in kinds:
             for face, one, two in zip(FACES, ours, theirs, strict=True):
@@ -114,8 +114,8 @@ class Explanation:
 
 @cache
 def _shown_cells(size: int) -> Ints:
-    """Cell seen in place of each cell of a face, int[8, N * N]: turned 0..3 quarters clockwise,
-    then the same of mirrored pictures.
+    """Return the cell seen instead of each cell of a face, int[8, N * N]: for pictures turned 0..3
+    quarters clockwise, then for mirrored pictures.
     """
     grid = np.arange(size * size).reshape(size, size)
     # rot90 turns counterclockwise: it undoes what the scan did.
@@ -125,12 +125,15 @@ def _shown_cells(size: int) -> Ints:
 
 
 def turned_cells(size: int) -> Ints:
-    """Cell seen in place of each cell of a face turned 0..3 quarters clockwise, int[4, N * N]."""
+    """Return the cell seen instead of each cell of a face turned 0..3 quarters, int[4, N * N].
+
+    Turns are clockwise.
+    """
     return _shown_cells(size)[:4]
 
 
 def priors(source: Ints, turns: Ints, mirrored: Bools) -> Floats:
-    """Log odds against explanations before looking, float[...].
+    """Return prior log odds against explanations, float[...].
 
     ``source`` and ``turns`` int[..., 6], ``mirrored`` bool[...] as in :class:`Explanation`.
     """
@@ -139,14 +142,14 @@ def priors(source: Ints, turns: Ints, mirrored: Bools) -> Floats:
 
 
 def _order_priors(source: Ints, mirrored: Bools) -> tuple[Floats, Ints]:
-    """Log odds against an order of the pictures, and how many mistakes it takes."""
+    """Return log odds against an order of the pictures, and its number of mistakes."""
     moved = (source != np.arange(6)).sum(axis=-1)
     against = _MOVED[moved]
     return against + _MIRRORED * mirrored, (moved > 0) + mirrored.astype(np.intp)
 
 
 def _turn_priors(turns: Ints, faults: Ints) -> Floats:
-    """Log odds against turned pictures, given the number of other mistakes."""
+    """Return log odds against turned pictures, given the number of other mistakes."""
     ways = []
     for alike in range(4):
         single = (turns != alike).sum(axis=-1)
@@ -157,19 +160,19 @@ def _turn_priors(turns: Ints, faults: Ints) -> Floats:
 
 @cache
 def all_turns() -> Ints:
-    """All ways to turn six pictures, int[4096, 6]; the number of a way has base 4 digits."""
+    """Return all ways to turn six pictures, int[4096, 6]: the base 4 digits of their numbers."""
     return np.array(list(product(range(4), repeat=6)), dtype=np.intp)
 
 
 @cache
 def _all_turn_priors() -> Floats:
-    """:func:`_turn_priors` of :func:`all_turns` beside 0, 1 and 2 other mistakes, [3, 4096]."""
+    """Return :func:`_turn_priors` of :func:`all_turns` for 0, 1 and 2 other mistakes, [3, 4096]."""
     return np.stack([_turn_priors(all_turns(), np.array(faults)) for faults in range(3)])
 
 
 class LeastPriors:
-    """Lower bounds of the log odds against pictures in the order ``source``, however the cube is
-    held or mirrored; ``against`` float[48] comes on top.
+    """Lower bounds of the log odds against pictures in the order ``source``, for a cube held and
+    mirrored in any way; includes ``against`` float[48] for these ways.
     """
 
     def __init__(self, source: tuple[int, ...], against: Floats) -> None:
@@ -184,23 +187,23 @@ class LeastPriors:
         return np.asarray(np.minimum(_least_turn_priors() + self._order.min(), self._others))
 
     def bounds_for(self, turns: Ints) -> Floats:
-        """For some rows of :func:`all_turns`, float[n]."""
+        """Return lower bounds for some rows of :func:`all_turns`, float[n]."""
         turned = _all_turn_priors()[self._faults[:, None], self._ways[:, turns]]
         return np.asarray(np.minimum((turned + self._order[:, None]).min(axis=0), self._others))
 
 
 @cache
 def _least_turn_priors() -> Floats:
-    """The log odds against pictures turned in each of :func:`all_turns` and nothing else, held as
-    they would be least, float[4096].
+    """Return the log odds against pictures turned in each of :func:`all_turns` without other
+    mistakes, at the minimum over all ways to hold the cube, float[4096].
     """
     return np.asarray(_all_turn_priors()[0][_held_turns()].min(axis=0))
 
 
 @cache
 def _likely_orders(source: tuple[int, ...]) -> tuple[Ints, Floats, Ints]:
-    """The symmetries that leave two pictures or more in place, their priors and numbers of
-    mistakes.
+    """Return the symmetries that leave at least two pictures at their faces, their priors and their
+    numbers of mistakes.
     """
     held = np.array(source)[symmetries().face]
     order, faults = _order_priors(held, symmetries().mirrors)
@@ -210,11 +213,11 @@ def _likely_orders(source: tuple[int, ...]) -> tuple[Ints, Floats, Ints]:
 
 @cache
 def _held_turns() -> NDArray[np.uint16]:
-    """Numbers of :func:`all_turns` for a cube held in each of the 48 ways, uint16[48, 4096]."""
+    """Return numbers of :func:`all_turns` for a cube held in all 48 ways, uint16[48, 4096]."""
     places = 4 ** np.arange(5, -1, -1)
     numbers = np.zeros((48, *[4] * 6), dtype=np.uint16)
     for i, (held, way) in enumerate(zip(symmetries().face, symmetries().way, strict=True)):
-        # Each picture turns on its own: its digit follows from one of the digits before.
+        # Each picture turns independently: its digit depends on one digit of the original number.
         for face, put, place in zip(held.tolist(), way.tolist(), places.tolist(), strict=True):
             digit = (_compose_ways()[:4, put] % 4 * place).astype(np.uint16)
             numbers[i] += digit.reshape([4 if axis == face else 1 for axis in range(6)])
@@ -225,8 +228,8 @@ def _held_turns() -> NDArray[np.uint16]:
 class Symmetries:
     """The 48 ways to turn and mirror a cube.
 
-    ``face`` int[48, 6] is the face that comes to each face; ``way`` int[48, 6] how its picture is
-    put there (0..3 quarter turns, 4 to 7 of a mirrored one); ``mirrors`` bool[48].
+    ``face`` int[48, 6] is the face that moves to each face; ``way`` int[48, 6] is the orientation
+    of its picture there (0..3 quarter turns, 4..7 if mirrored); ``mirrors`` bool[48].
     """
 
     face: Ints
@@ -236,8 +239,8 @@ class Symmetries:
     def equivalents(
         self, source: Ints, turns: Ints, which: Ints | slice = slice(None)
     ) -> tuple[Ints, Ints]:
-        """``source`` and ``turns`` int[n, 48, 6] of explanations that leave the same cube held or
-        mirrored otherwise; mirrored where :attr:`mirrors` says so. Both given as int[n, 6].
+        """Return ``source`` and ``turns``, int[n, 48, 6], of explanations that lead to the same
+        cube, held differently, or mirrored according to :attr:`mirrors`. Takes both as int[n, 6].
         """
         face = self.face[which]
         ways = _compose_ways()[turns[:, face], self.way[which]]
@@ -246,7 +249,7 @@ class Symmetries:
 
 @cache
 def _compose_ways() -> Ints:
-    """The way int[8, 8] that one way after another makes."""
+    """Return the composition of every two ways, int[8, 8]."""
     cells = _shown_cells(2)
     index = {tuple(way): i for i, way in enumerate(cells.tolist())}
     return np.array([[index[tuple(a[b])] for b in cells] for a in cells], dtype=np.intp)
@@ -254,7 +257,7 @@ def _compose_ways() -> Ints:
 
 @cache
 def symmetries() -> Symmetries:
-    """All 48; the first is the identity."""
+    """Return all 48 symmetries; the first is the identity."""
     ways = {tuple(way): i for i, way in enumerate(_shown_cells(2).tolist())}
     taken = np.array([_source_stickers(matrix, 2) for matrix in _matrices()]).reshape(48, 6, 4)
     way = [[ways[tuple(cells)] for cells in row] for row in (taken % 4).tolist()]
@@ -264,7 +267,7 @@ def symmetries() -> Symmetries:
 
 @cache
 def held_stickers(size: int) -> Ints:
-    """The sticker that comes to each sticker under the 48 symmetries, int[48, 6 * size**2]."""
+    """Return the sticker that moves to each sticker by the 48 symmetries, int[48, 6 * size**2]."""
     return np.array([_source_stickers(matrix, size) for matrix in _matrices()], dtype=np.intp)
 
 
@@ -274,7 +277,7 @@ def _source_stickers(matrix: NDArray[np.int64], size: int) -> Ints:
 
 @cache
 def _matrices() -> tuple[NDArray[np.int64], ...]:
-    """The symmetries of the cube as matrices int64[3, 3], the identity first."""
+    """Return the symmetries of the cube as matrices int64[3, 3], the identity first."""
     axes = np.eye(3, dtype=np.int64)
     found = [
         np.diag(signs) @ axes[list(order)]

@@ -1,8 +1,7 @@
 """The most likely legal cubes, best first, from the cost of every colour on every sticker.
 
-The pieces of a cube form orbits: sets of slots whose pieces only ever change places among
-themselves. They are the corners, middle edges, wings, the centres of one kind, and the fixed
-centres of odd cubes.
+The pieces of a cube form orbits: sets of slots that exchange pieces only among themselves. They are
+the corners, middle edges, wings, the centres of one kind, and the fixed centres of odd cubes.
 
 2x2x2: all corners once, twist 0. 3x3x3: also all edges once, flip 0, both parities equal. Larger
 cubes: the same for their corners and middle edges, every wing once, every centre as often as it
@@ -13,10 +12,10 @@ Karp's idea) with the sum of turns and the parity so far takes the same time for
 easy ones. The work is the native kernel's (``solver/native/decode/assignments.hpp``).
 
 Example with two slots and the pieces a and b: in slot 1 they cost 1 and 2, in slot 2 they cost 1
-and 4. Each slot on its own looks most like a, which is no cube. After slot 1 the least costs of the
-sets are ``{a}: 1`` and ``{b}: 2``. After slot 2 ``{a, b}`` costs ``min(1 + 4, 2 + 1) = 3``: b, then
-a. With turns and parity each set keeps a number for each sum and parity. For the twelve edges these
-are 4,096 sets of 4 numbers each, instead of 12! * 2^12 arrangements.
+and 4. The best piece for each slot alone is a, which is not a cube. After slot 1 the least costs of
+the sets are ``{a}: 1`` and ``{b}: 2``. After slot 2 ``{a, b}`` costs ``min(1 + 4, 2 + 1) = 3``: b,
+then a. With turns and parity, each set has a number for each sum and parity. For the twelve edges
+these are 4,096 sets of 4 numbers each, instead of 12! * 2^12 arrangements.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class Orbit:
         return len(self.patterns) // self.turns
 
     def costs(self, sticker_cost: Floats) -> Floats:
-        """Cost float[slots, pieces, turns] of every piece in every slot.
+        """Return the cost float[slots, pieces, turns] of every piece in every slot.
 
         ``sticker_cost`` float[stickers of the cube, 6] is the cost of each letter on each sticker.
         """
@@ -91,7 +90,7 @@ def _piece_orbit(kind: str, names: tuple[str, ...], size: int) -> Orbit:
 
 @cache
 def orbits(size: int) -> tuple[Orbit, ...]:
-    """All orbits of a cube of ``size``; together they cover every sticker once."""
+    """Return all orbits of a cube of ``size``. Together they cover every sticker once."""
     found = [_piece_orbit("corner", CORNERS, size)]
     colours = np.arange(6)[:, None]
     if size % 2:
@@ -111,7 +110,7 @@ def orbits(size: int) -> tuple[Orbit, ...]:
 
 @cache
 def free_orbits(size: int) -> tuple[Orbit, ...]:
-    """A stand-in for the orbits while colours have no faces yet: only their counts are known."""
+    """Return a substitute for the orbits while colours have no faces: only counts are known."""
     count = size * size
     stickers = np.arange(6 * count, dtype=np.intp)[:, None]
     return (Orbit("centre", stickers, np.arange(6, dtype=np.intp)[:, None], 1, count),)
@@ -119,12 +118,12 @@ def free_orbits(size: int) -> tuple[Orbit, ...]:
 
 @cache
 def kernel_pieces(where: tuple[Orbit, ...]) -> _native.CubePieces:
-    """The native kernel's tables of orbits (``solver/native/decode/cube_pieces.hpp``)."""
+    """Return the native kernel's tables of orbits (``solver/native/decode/cube_pieces.hpp``)."""
     return _native.CubePieces([(o.kind, o.facelets, o.patterns, o.turns, o.copies) for o in where])
 
 
 def shares(cost: Floats, where: Iterable[Orbit], temperature: float = 1.0) -> Floats:
-    """Probability of each letter on each sticker, float[stickers, 6], from its costs.
+    """Return the probability of each letter on each sticker, float[stickers, 6], from its costs.
 
     The E step of the estimation: within an orbit the likelihoods of pieces in slots are scaled
     until every slot holds one piece and every piece is used as often as it exists (Sinkhorn's
@@ -137,7 +136,7 @@ def shares(cost: Floats, where: Iterable[Orbit], temperature: float = 1.0) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """Pieces and turns per slot, int[slots] each, and what they cost in sum."""
+    """Pieces and turns per slot, int[slots] each, and their total cost."""
 
     cost: float
     pieces: Ints
@@ -156,12 +155,12 @@ class RankedArrangements:
         self._ranked = _native.RankedArrangements(np.ascontiguousarray(cost), k)
 
     def cost(self, turns: int, parity: int, rank: int) -> float:
-        """Cost of the ``rank``-th cheapest arrangement (0 first); infinite where there is none."""
+        """Return the cost of the ``rank``-th cheapest arrangement (0 first), inf if none."""
         return self._ranked.cost(turns, parity, rank)
 
     def arrangement(self, turns: int, parity: int, rank: int) -> Arrangement:
-        """The ``rank``-th cheapest arrangement with that sum of turns and parity; ValueError where
-        there is none.
+        """Return the ``rank``-th cheapest arrangement with that sum of turns and parity. Raise
+        ValueError if there is none.
         """
         pieces, turned = np.empty(self._slots, np.int64), np.empty(self._slots, np.int64)
         self._ranked.arrangement(turns, parity, rank, pieces, turned)
@@ -170,7 +169,7 @@ class RankedArrangements:
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """Letters (0..5 of URFDLB) for all stickers, int[6 * N * N], and what they cost."""
+    """Letters (0..5 of URFDLB) for all stickers, int[6 * N * N], and their cost."""
 
     cost: float
     letters: Ints
@@ -195,7 +194,7 @@ class _Way:
 
 
 def ranked_cubes(sticker_cost: Floats, size: int, k: int) -> list[Labelling]:
-    """The ``k`` cheapest legal cubes of ``size``, cheapest first.
+    """Return the ``k`` cheapest legal cubes of ``size``, cheapest first.
 
     ``sticker_cost`` float[6 * size**2, 6] is additive, e.g. a negative log likelihood.
     """
@@ -208,7 +207,7 @@ def ranked_cubes(sticker_cost: Floats, size: int, k: int) -> list[Labelling]:
 
 
 def _cheapest_pairs(first: list[_Way], second: list[_Way], k: int) -> list[_Way]:
-    """The ``k`` cheapest choices of one way from each."""
+    """Return the ``k`` cheapest combinations of one way from each."""
     sums = [
         (a.cost + b.cost, i, j)
         for i, a in enumerate(first)
@@ -219,9 +218,9 @@ def _cheapest_pairs(first: list[_Way], second: list[_Way], k: int) -> list[_Way]
 
 
 def _ranked_pieces(turning: list[Orbit], sticker_cost: Floats, k: int) -> list[_Way]:
-    """Corners, and middle edges of the same parity where there are any."""
+    """Return the cheapest corners, with middle edges of the same parity if there are any."""
     tables = [RankedArrangements(orbit.costs(sticker_cost), k) for orbit in turning]
-    # The k cheapest sums take at most k ranks together: rank i of one is beaten by all before it.
+    # A sum of ranks i, j is beaten by all combinations of lower ranks: (i + 1)(j + 1) <= k.
     choices = [
         (parity, ranks)
         for parity in (0, 1)
@@ -245,7 +244,7 @@ def _ranked_pieces(turning: list[Orbit], sticker_cost: Floats, k: int) -> list[_
 
 
 def _ranked_free(orbit: Orbit, sticker_cost: Floats, k: int) -> list[_Way]:
-    """Pieces without a constraint among them."""
+    """Return the cheapest pieces of an orbit without constraints among them."""
     cost = orbit.costs(sticker_cost)[:, :, 0]
     if orbit.kind == "fixed":
         return [_Way(float(np.trace(cost)), ((orbit.facelets, orbit.patterns),))]
@@ -254,28 +253,28 @@ def _ranked_free(orbit: Orbit, sticker_cost: Floats, k: int) -> list[_Way]:
 
 
 def matching(cost: Floats) -> tuple[Ints, Ints]:
-    """Rows and columns of the cheapest one-to-one assignment in ``cost`` float[n, m], n <= m."""
+    """Return rows and columns of the cheapest assignment in ``cost`` float[n, m], n <= m."""
     columns = _native.cheapest_assignment(np.ascontiguousarray(cost, dtype=np.float64))
     return np.arange(len(columns)), np.array(columns, dtype=np.intp)
 
 
 def ranked_assignments(cost: Floats, k: int, copies: int = 1) -> list[tuple[float, Ints]]:
-    """The ``k`` cheapest ways to give every slot a piece that exists ``copies`` times.
+    """Return the ``k`` cheapest ways to give every slot one of the pieces, ``copies`` of each.
 
-    ``cost`` float[slots, pieces], as many slots as pieces there are; each way is its cost and
-    int[slots].
+    ``cost`` float[slots, pieces], with as many slots as pieces with copies. Each way is its cost
+    and int[slots].
     """
     ways = _native.ranked_assignments(np.ascontiguousarray(cost, dtype=np.float64), copies, k)
     return [(total, np.array(pieces, dtype=np.intp)) for total, pieces in ways]
 
 
 def relaxed_cost(sticker_cost: Floats, where: Iterable[Orbit]) -> float:
-    """A lower bound on the cheapest pieces of ``where``: twist, flip and parity left aside."""
+    """Return a lower bound for the cost of pieces of ``where``, ignoring twist, flip and parity."""
     return float(relaxed_costs(sticker_cost, np.arange(6)[None], where)[0])
 
 
 def relaxed_costs(sticker_cost: Floats, namings: Ints, where: Iterable[Orbit]) -> Floats:
-    """The same for many namings at once, float[n].
+    """Return :func:`relaxed_cost` for many namings at once, float[n].
 
     ``namings`` int[n, 6] are the columns of ``sticker_cost`` that the letters take.
     """
@@ -286,11 +285,10 @@ def relaxed_costs(sticker_cost: Floats, namings: Ints, where: Iterable[Orbit]) -
 def cheapest_naming(
     sticker_cost: Floats, namings: Ints, size: int, limit: float
 ) -> tuple[int, float] | None:
-    """The number of the naming whose cheapest legal cube costs least, and that cost.
+    """Return the number of the naming with the cheapest legal cube, and its cost.
 
-    None if none costs less than ``limit``.
-
-    ``namings`` int[n, 6] as for :func:`relaxed_costs`. Bounds leave few cubes to be found.
+    None if none costs less than ``limit``. ``namings`` int[n, 6] as for :func:`relaxed_costs`.
+    Bounds rule out most namings without a search for their cubes.
     """
     cost = np.ascontiguousarray(sticker_cost)
     rows = np.ascontiguousarray(namings)

@@ -1,12 +1,12 @@
-"""Why photographs show no readable cube: causes weighed by what all pictures show.
+"""Finding the cause if photographs show no readable cube, by the evidence in all pictures.
 
 A picture without a face may show a hand, another cube or none, or a face that reflects a lamp, is
-too bright, dark, blurred or cut off. Each of these has something to show for itself, which is
-measured beside the pictures of the same cube that are good: a table may have the colour of skin, a
-wall may be white. Each sign counts as log odds against a picture in which nothing of it is seen;
-the cause with most of them over all pictures that fail is named, with its place. What the other
-pictures contradict is no cause: a picture that alone looks like a 2x2x2 among good ones of a 3x3x3
-shows a part of a face, unless its face is as large as theirs.
+too bright, dark, blurred or cut off. Each of these causes has a measurable sign. The signs are
+compared with those in the good pictures of the same cube: a table may have the colour of skin, a
+wall may be white. Each sign counts as log odds against a picture without it. The cause with the
+highest log odds over all failing pictures is reported with its position. Contradictions by the
+other pictures count against a cause: a picture that looks like a 2x2x2 among good ones of a 3x3x3
+may show a part of a face.
 """
 
 from __future__ import annotations
@@ -36,60 +36,60 @@ from vision.locate.view_check import OddView, face_in_view, is_skin, sticker_cel
 from vision.reasons import Reason, ViewTrouble
 
 _FULL, _WHITE = 253, 245
-"""sRGB from which a channel is clipped, and from which all channels are white."""
+"""sRGB value from which a channel is clipped, and from which a pixel is white in all channels."""
 
 _NAMED = 3.0
-"""Log odds from which a cause is named: 20 to 1."""
+"""Minimum log odds to report a cause: 20 to 1."""
 
 FLAWS = frozenset(ViewTrouble) - {
     ViewTrouble.NO_CUBE,
     ViewTrouble.TWO_CUBES,
     ViewTrouble.WRONG_SIZE,
 }
-"""Causes that a face in the picture may have."""
+"""Causes that affect a face in the picture."""
 
 _OVERRULES = 5.0
-"""Log odds from which a flaw of a picture explains colours that make no sure cube."""
+"""Minimum log odds of a flaw in a picture that explains why colours make no sure cube."""
 
 _ALONE = 4.5
-"""Log odds for what a single picture shows at a calibrated place."""
+"""Log odds of the trouble seen in a single picture at a calibrated position."""
 
 _GOOD = 0.5
-"""Fit from which a picture shows what good ones look like."""
+"""Minimum fit of a picture that serves as a good example."""
 
 _SURELY_OTHER = 0.6
-"""Fit from which a grid of another size shows where the cube is: white stickers of it are no
-reflection on the borders of the expected one."""
+"""Minimum fit of a grid of another size that determines the position of the cube. Its white
+stickers are then not taken for reflections on the borders of the expected cube."""
 
 _SHOWN = 0.3
-"""Share of a cell from which it counts as hidden."""
+"""Share of a cell from which the cell counts as hidden."""
 
 _MIXED = 3.0
 """Log odds against pictures of two cubes in one set."""
 
 _LARGE_PITCH = 80.0
-"""Pixels of a sticker from which its edges may be wider: its middle shows its colour even so."""
+"""Sticker size in pixels above which edges may be wider: the middles still show the colours."""
 
 _UNPLACED = 0.5
-"""Part of the working size at which edges must be wide if nobody knows how large the stickers are:
-at that size a face is looked for as well."""
+"""Scale, relative to the working size, at which edges must be sharp if the size of the stickers is
+unknown. Faces are searched for at that scale as well."""
 
 _NOISE = 0.3
-"""Slope in grey levels a pixel that is noise."""
+"""Slope of noise, in grey levels per pixel."""
 
 _FLAT = 25
-"""Least range of sRGB values in what has more than one colour."""
+"""Minimum range of sRGB values if there is more than one colour."""
 
 _LARGE = 0.003
-"""Square of a patch's length along an edge of the picture, as a share of its area, from which it
-may be a sticker."""
+"""Minimum square of a sticker's length along the edge of the picture, as a share of the picture's
+area."""
 
 _EXCUSED = (0.1, 0.25)
-"""Shares of white and of skin, at most, that a picture may have because the good ones do."""
+"""Maximum shares of white and of skin that are ignored because good pictures have them, too."""
 
 
 def explain_search(error: NoFace) -> NoFace:
-    """Return the error with the cause that all pictures together speak for, if there is one."""
+    """Return the error with the likeliest cause, judged by all pictures, if there is one."""
     searches = error.searches
     failing = [name for name, own in searches.items() if own.grid is None] or list(searches)
     has_two = isinstance(error, OddView) and error.trouble is ViewTrouble.TWO_CUBES
@@ -102,9 +102,9 @@ def explain_search(error: NoFace) -> NoFace:
 def explain_reading(
     outcome: CubeReading | Unreadable, searches: Mapping[str, SearchResult]
 ) -> OddView | None:
-    """Return the flaw of a picture that explains why a cube was not read surely, if there is one.
+    """Return the flaw of a picture that explains why a cube was not read with certainty, if any.
 
-    Only pictures with doubtful stickers, if any are named, may explain it.
+    If there are doubtful stickers, only their pictures are considered.
     """
     return find_common_flaw(searches, {name[0] for name in outcome.doubtful})
 
@@ -112,9 +112,9 @@ def explain_reading(
 def find_common_flaw(
     searches: Mapping[str, SearchResult], names: Collection[str] = ()
 ) -> OddView | None:
-    """Return the flaw that most pictures of one cube have, with all these, if any has one.
+    """Return the most common flaw in pictures of one cube, naming all that have it, or None.
 
-    ``names``: the pictures to look at, beside the others; all if there are none.
+    ``names``: the pictures to examine, compared with the others (default: all).
     """
     alone = [
         found
@@ -135,7 +135,7 @@ def require_face(
 ) -> FaceGrid:
     """Return the face as :func:`vision.locate.view_check.face_in_view` does.
 
-    The :class:`OddView` that is raised has the likeliest cause, also of what cannot be seen well.
+    Raises :class:`OddView` with the likeliest cause, including poor focus or light.
     """
     try:
         return face_in_view(image, size, place, beside)
@@ -148,8 +148,9 @@ def find_flaw(
 ) -> OddView | None:
     """Return the flaw of one picture of a face of ``size`` layers, if it has any.
 
-    ``before``: a picture of the same camera that shows the face at the same place. What has been
-    in focus and in light is hidden by something if it is no longer: its name is not known.
+    ``before``: an earlier picture of the same camera with the face at the same position. The face
+    was lit and in focus then, so if it is dark or blurred now, something unknown hides it. Darkness
+    and blur are not reported as flaws.
     """
     searches = {"": SearchResult(image, size, place)}
     if before is None:
@@ -162,10 +163,10 @@ def find_flaw(
 def explain_views(
     searches: Mapping[str, SearchResult], odd: Mapping[str, OddView]
 ) -> OddView | None:
-    """Return what pictures of one cube before calibrated cameras show instead of a face.
+    """Return the error for pictures of one cube by calibrated cameras, some of which show no face.
 
-    ``odd``: what some of the pictures show, each looked at alone. No cube has another size in one
-    picture than in the others: None if nothing else explains such a picture.
+    ``odd``: the errors of these pictures, each examined alone. A cube cannot have another size in
+    some of its pictures: None if nothing else explains such pictures.
     """
     usual = max((one.trouble for one in odd.values()), key=[o.trouble for o in odd.values()].count)
     first = next(one for one in odd.values() if one.trouble is usual)
@@ -185,10 +186,10 @@ def likeliest_cause(
     least: float = _NAMED,
     alone: Mapping[str, OddView] | None = None,
 ) -> OddView | None:
-    """Return what the pictures of ``failing`` show instead of a face; None if it cannot be told.
+    """Return the likeliest reason why pictures of ``failing`` show no face, or None if unknown.
 
-    ``among``: the causes that may be; ``least``: the log odds needed to name one. ``alone``: what
-    pictures of a calibrated camera show if looked at alone.
+    ``among``: the possible causes; ``least``: the log odds needed to report one. ``alone``: errors
+    of pictures by calibrated cameras, each examined alone.
     """
     good = [
         _Signs(own.image, own.grid)
@@ -224,7 +225,7 @@ def likeliest_cause(
 
 
 class _Signs:
-    """Measures of a picture uint8[H, W, 3] in which a face is, or should be, at ``place``."""
+    """Measures of a picture uint8[H, W, 3] with a face, or the expected face, at ``place``."""
 
     def __init__(self, image: Image, place: FaceGrid | None) -> None:
         self.work, factor = shrink(image)
@@ -239,12 +240,14 @@ class _Signs:
         self.skin = is_skin(self.work)
 
     def share(self, where: Bools, placed: bool = True) -> float:
-        """The share of the face, or of the picture if its place is not known or not ``placed``."""
+        """Return the share of the face, or of the picture if its position is unknown or not
+        ``placed``.
+        """
         return float(where[self.inside].mean() if placed else where.mean())
 
     @cached_property
     def white_borders(self) -> float:
-        """The share of white on the borders between the cells of the place."""
+        """The share of white on the borders between cells."""
         if self.place is None:
             return 0.0
         flat = self._straighten(self.white)
@@ -253,20 +256,20 @@ class _Signs:
 
     @property
     def skin_share(self) -> float:
-        """The share of skin on the face but for stickers: orange ones may have its colour."""
+        """The share of skin on the face, except on stickers: orange ones may look like skin."""
         return float(np.where(self._stickers, 0.0, self.cells(self.skin).ravel()).mean())
 
     @property
     def share_beside(self) -> float:
-        """The share of skin beside the face; along the picture's edges if its place is unknown."""
+        """The share of skin beside the face, or along the picture's edges if it is not located."""
         edges = np.concatenate([self.skin[[0, -1]].ravel(), self.skin[:, [0, -1]].ravel()])
         outside = self.skin[~self.inside] if self.place is not None else edges
         return float(outside.mean()) if outside.size else 0.0
 
     @cached_property
     def outlined_skin(self) -> float:
-        """The share of the ends of skin, in the face, at which there is an edge: light that falls
-        off over a wall may turn it into skin, but nowhere abruptly.
+        """The share of the outline of skin, in the face, with an edge. Uneven light may give a wall
+        the colour of skin, but never abruptly.
         """
         skin = cv2.medianBlur(self.skin.astype(np.uint8), 5)
         ends = cv2.morphologyEx(skin, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)) > 0
@@ -278,17 +281,17 @@ class _Signs:
 
     @cached_property
     def brightest(self) -> float:
-        """The brightest thing in the picture, 0..255."""
+        """The brightness of the brightest object in the picture, 0..255."""
         return float(np.quantile(self.work.max(axis=2), 0.999))
 
     @cached_property
     def level(self) -> float:
-        """The brighter parts, 0..255."""
+        """The brightness of the brighter parts, 0..255."""
         return float(np.quantile(self.work.max(axis=2)[self.inside], 0.95))
 
     @cached_property
     def sharpness(self) -> float:
-        """Times that the steepest edges are steeper than after a blur; 1: no steeper."""
+        """The ratio of the steepest edges' slopes before and after a blur; 1: no steeper."""
         grey: MatLike = cv2.cvtColor(self.work, cv2.COLOR_RGB2GRAY).astype(np.float32)
         inside: MatLike = self.inside.astype(np.uint8)
         far = _UNPLACED if self.place is None else min(_LARGE_PITCH / self.place.pitch, 1.0)
@@ -302,7 +305,7 @@ class _Signs:
 
     @cached_property
     def is_flat(self) -> bool:
-        """True if there are no two colours, between which an edge could be blurred."""
+        """True if there is only one colour, and so no edge that could be blurred."""
         low, high = np.quantile(self.work[self.inside], (0.05, 0.95), axis=0)
         return bool((high - low).max() < _FLAT)
 
@@ -316,8 +319,8 @@ class _Signs:
 
     @cached_property
     def rows(self) -> tuple[int, int, int, str]:
-        """Patches that stand in rows, the columns and rows they make, and the side of the picture
-        at which these end, if they do; of the largest lattice.
+        """The number of patches in the largest lattice, its columns and rows, and the side of the
+        picture that cuts it off, if any.
         """
         found = [(0, 0, 0, "")]
         for blobs in self._patches:
@@ -330,12 +333,12 @@ class _Signs:
 
     @cached_property
     def side_of_pairs(self) -> str:
-        """The side of the picture along which two patches stand like stickers of one row."""
+        """The side of the picture along which two patches are like stickers of one row."""
         height, width = self.work.shape[:2]
         least = (_LARGE * height * width) ** 0.5
         for blobs in self._patches:
             x, y = blobs.centres.T
-            # Sides of upright parallelograms with these covariances.
+            # The sides of upright parallelograms with these covariances.
             wide, tall = (np.sqrt(12 * blobs.shapes[:, i, i]) for i in (0, 1))
             rooms = {
                 "left": (x, tall),
@@ -356,7 +359,7 @@ class _Signs:
         return ""
 
     def _side_beyond(self, homography: Floats, low: Floats, high: Floats) -> str:
-        """The side of the picture that cuts the next row of a lattice, if any does."""
+        """Return the side of the picture that cuts off the next row of a lattice, if any."""
         height, width = self.work.shape[:2]
         middle = (low + high) / 2
         for axis, last, step in ((0, low, -1), (0, high, 1), (1, low, -1), (1, high, 1)):
@@ -376,15 +379,15 @@ class _Signs:
 
     @property
     def sticker_share(self) -> float:
-        """Marks for the cells at the place that look like stickers: 0 clutter, 1 a face."""
+        """A mark for the share of cells that look like stickers: 0 clutter, 1 a face."""
         return _ramp(float(self._stickers.mean()), 0.26, 0.6)
 
     def cells(self, where: Bools) -> Floats:
-        """The share of each cell of the place, float[N, N]."""
+        """Return the share of each cell of the face, float[N, N]."""
         return np.asarray(self._straighten(where).mean(axis=(2, 3)))
 
     def _straighten(self, where: Bools) -> Floats:
-        """The cells of the place seen straight on, float[N, N, 12, 12]."""
+        """Return the cells of the face seen straight on, float[N, N, 12, 12]."""
         assert self.place is not None
         n, cell = self.place.size, 12
         to_face = np.array([[1 / cell, 0, 0.5 / cell], [0, 1 / cell, 0.5 / cell], [0, 0, 1.0]])
@@ -406,7 +409,7 @@ def _ramp(value: float, none: float, certain: float) -> float:
 
 
 def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[ViewTrouble, float]:
-    """Log odds for each cause, against a picture in which nothing of it is seen."""
+    """Return log odds for each cause against a picture without its sign."""
     placed = signs.place is not None
     usual_white = min(_median([one.share(one.white, placed) for one in good]), _EXCUSED[0])
     if placed:
@@ -414,18 +417,18 @@ def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[V
     else:
         skin = signs.share(signs.skin) - _median([float(one.skin.mean()) for one in good])
     white, full = signs.share(signs.white), min(signs.share(signs.full), float(signs.full.mean()))
-    # Where something is bright, what is dark is a wall, not the light.
+    # If anything is bright, a dark object, such as a wall, is the cause, not the light.
     dark = _ramp(signs.level, 60, 36) * (1 - _ramp(signs.brightest, 100, 160))
     bright = max(_ramp(full, 0.3, 0.5), _ramp(white, 0.7, 0.85))
     blurred = _ramp(signs.sharpness, 1.4, 1.2) * (1 - dark) * (not signs.is_flat)
     certain, skinny = (0.12, (0.06, 0.25)) if placed else (0.05, (0.04, 0.15))
     shining = _ramp(white - usual_white, certain / 6, certain) * (1 - bright)
     if placed:
-        # A bright white sticker ends at its border, a reflection does not.
+        # A bright white sticker ends at its border; a reflection does not.
         on_borders = signs.white_borders - _median([one.white_borders for one in good])
         shining *= 0.5 + 0.5 * _ramp(on_borders, 0.01, 0.06)
     covered = _ramp(skin, *skinny)
-    # A hand does not fill the room around the face, and it has an outline.
+    # A hand does not fill the space around the face, and it has an outline.
     beside = signs.share_beside
     beside -= _median([one.share_beside for one in good]) if placed else 0.0
     covered *= (1 - _ramp(beside, 0.45, 0.75)) * _ramp(signs.outlined_skin, 0.2, 0.5)
@@ -436,7 +439,7 @@ def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[V
     in_rows = side and short < long <= 7 and 1.4 * patches >= short * long
     is_cut = search.grid is None and bool(in_rows or signs.side_of_pairs)
     if placed and like_stickers > 0.5:
-        is_cut = False  # Most of the face is where the other pictures have it.
+        is_cut = False  # Most of the face is at its position in the other pictures.
     hidden = max(dark, bright, blurred, shining)
     another = 0.0 if other is None else 8 * _ramp(other.fit, 0.3, 0.6) - _MIXED * bool(good)
     return {
@@ -445,7 +448,7 @@ def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[V
         ViewTrouble.BLURRED: 9 * blurred,
         ViewTrouble.REFLECTION: 8 * shining,
         ViewTrouble.COVERED: 7 * covered * (1 - max(dark, bright, blurred)),
-        # A camera that stands still has the whole face where the other pictures have it.
+        # A fixed camera shows the whole face at its position in the other pictures.
         ViewTrouble.CUT_OFF: (3.0 if placed else 6.0) * is_cut * (1 - hidden),
         ViewTrouble.WRONG_SIZE: another,
         ViewTrouble.NO_CUBE: 4 * (1 - like_stickers) * (1 - hidden),
@@ -458,7 +461,7 @@ def _median(values: Sequence[float]) -> float:
 
 
 def _other_size(search: SearchResult) -> FaceGrid | None:
-    """The likeliest grid of another size, if it fits better than any of the cube's."""
+    """Return the likeliest grid of another size, if it fits better than any of the cube's."""
     own = max((grid.fit for grid in search.found if grid.size == search.size), default=0.0)
     others = [grid for grid in search.found if grid.size != search.size and grid.fit > own + 0.15]
     return max(others, key=lambda grid: grid.fit, default=None)
@@ -467,7 +470,7 @@ def _other_size(search: SearchResult) -> FaceGrid | None:
 def _describe(
     cause: ViewTrouble, signs: _Signs, search: SearchResult, *, is_alone: bool
 ) -> tuple[Reason, tuple[int, ...]]:
-    """Say what a picture shows and where, and number the stickers that this hides."""
+    """Return the trouble in a picture with its position, and the numbers of the hidden stickers."""
     if cause is ViewTrouble.NO_CUBE:
         return Reason.of("seen-no-cube-alone" if is_alone else "seen-no-cube"), ()
     if cause is ViewTrouble.WRONG_SIZE:
@@ -498,7 +501,7 @@ def _describe(
 
 
 def _numbers(chosen: Ints) -> str:
-    """Numbers counted from 1: ``1-2``, ``1, 3``."""
+    """Format indices as numbers from 1: ``1-2``, ``1, 3``."""
     found = (chosen + 1).tolist()
     if len(found) > 1 and found[-1] - found[0] == len(found) - 1:
         return f"{found[0]}-{found[-1]}"

@@ -1,15 +1,16 @@
 """A model of the six colours of this cube and of the light on each face.
 
-A sticker's features are ``mean[colour] + light + noise``. ``light`` is, per face, a gain for each
-channel (exposure and white balance may drift between looks) and a gradient across the face (lamps
-stand to one side), and for all faces together a loss towards the borders of the picture; the
-noise is Gaussian per colour, with wide tails and a small share of outliers (glare, dirt, logos).
-Light and covariances have priors, so a few stickers cannot bend the model far. Means, covariances
-and light are estimated together from responsibilities (the M step of expectation-maximisation; the
-E step is in ``vision.decide.assignment``). The sums over the stickers are the native kernel's
-(``solver/native/decode/colour_model.hpp``).
+A sticker's features are ``mean[colour] + light + noise``. ``light`` consists of a gain for each
+channel per face (exposure and white balance may drift between pictures), a gradient across each
+face (lamps are at one side), and a falloff towards the borders of the picture, common to all faces.
+The noise is Gaussian per colour, with wide tails and a small share of outliers (glare, dirt,
+logos). Light and covariances have priors, so a few stickers cannot distort the model much. Means,
+covariances and light are estimated together from responsibilities (the M step of
+expectation-maximisation; the E step is in ``vision.decide.assignment``). The native kernel computes
+the sums over the stickers (``solver/native/decode/colour_model.hpp``).
 
-The first models come from references, from the cube's centres, or from nothing.
+The first models come from references, the cube's centres, the usual colours, or the most different
+stickers.
 """
 
 from __future__ import annotations
@@ -46,33 +47,33 @@ _STICKER_SD = 0.08
 _DARK_SD = 0.18
 """Additional noise of a channel near the floor."""
 _SHADE_SD = 0.12
-"""Brightness that differs from sticker to sticker, not explained by the gradient."""
+"""Expected difference of brightness between stickers that the gradient does not explain."""
 _PRIOR_STICKERS = 8.0
-"""How many stickers the expected covariance counts as."""
+"""Weight of the expected covariance, in stickers."""
 _WIDE_SHARE = 0.03
 _WIDER = 5.0
-"""Share of stickers that glare, shade or dirt has moved, and how much wider those scatter."""
+"""Share of stickers affected by glare, shade or dirt, and the factor of their wider scatter."""
 _GLARE_SHARE = 0.02
 _GLARE = 0.3
-"""Share of stickers with a reflection on them, and how bright it may be against white."""
+"""Share of stickers with a reflection, and how bright it may be relative to white."""
 _DAZZLE_SHARE = 0.005
 _DAZZLE = 1.2
-"""Share of stickers whose colour a reflection nearly drowns, and how bright that may be."""
+"""Share of stickers whose colour a reflection nearly drowns, and how bright it may be."""
 _STRANGE_SHARE = 0.003
 _STRANGE_DENSITY = -9.0
 """Share of stickers that show something else altogether, and its log density."""
 _STRICT_LIMIT = -12.0
-"""Log density below which a sticker is no evidence for any colour, strictly taken."""
+"""Log density below which a sticker is no evidence for any colour in a strict evaluation."""
 _TERMS = 5
-"""Parameters of light per face: three gains, two gradients."""
+"""Number of light parameters per face: three gains, two gradients."""
 
 
 @dataclass(frozen=True, eq=False)
 class Light:
     """The light on the faces, in log light.
 
-    ``faces`` float[6, 5]: three gains and the gradient to the right and down of each; ``falloff``
-    what all lose from the middle of the picture to its corners.
+    ``faces`` float[6, 5]: three gains and the gradients to the right and down of each face;
+    ``falloff``: the loss from the middle of the picture to its corners, the same for all.
     """
 
     faces: Floats
@@ -89,7 +90,7 @@ class CubeModel:
 
     @property
     def separation(self) -> float:
-        """Standard deviations between the two colours that are closest."""
+        """The distance of the two closest colours in standard deviations."""
         first, second = np.triu_indices(len(self.mean), 1)
         apart = self.mean[first] - self.mean[second]
         wide = (self.covariance[first] + self.covariance[second]) / 2
@@ -97,13 +98,13 @@ class CubeModel:
         return float(np.sqrt(squared.min()))
 
     def relabel(self, order: Ints) -> CubeModel:
-        """The same model with colour ``order[i]`` as number ``i``."""
+        """Return the model with colour ``order[i]`` as number ``i``."""
         return CubeModel(self.mean[order], self.covariance[order], self.light)
 
 
 @dataclass(frozen=True, eq=False)
 class ColourEvidence:
-    """Cost of each colour on each sticker and how much of it is not an outlier, float[n, 6]."""
+    """The cost of each colour on each sticker, and its share that is no outlier, float[n, 6]."""
 
     cost: Floats
     inlier: Floats
@@ -111,7 +112,7 @@ class ColourEvidence:
 
 @cache
 def _priors() -> Floats:
-    """The constants above in the order of the kernel's ``ColourPriors``."""
+    """Return the constants above in the order of the kernel's ``ColourPriors``."""
     numbers = (
         _FALLOFF_SD**-2,
         _STICKER_SD**2,
@@ -132,7 +133,7 @@ def _priors() -> Floats:
 
 @cache
 def _light_precision() -> Floats:
-    """Prior precision of one face's light terms, float[5, 5]."""
+    """Return the prior precision of one face's light terms, float[5, 5]."""
     precision = np.zeros((_TERMS, _TERMS))
     gains = _EXPOSURE_SD**2 * np.ones((3, 3)) + _TINT_SD**2 * np.eye(3)
     precision[:3, :3] = np.linalg.inv(gains)
@@ -141,12 +142,12 @@ def _light_precision() -> Floats:
 
 
 class Observations:
-    """A scan's features with what the estimation needs of them."""
+    """A scan's features, prepared for the estimation."""
 
     def __init__(self, features: LightFeatures, size: int) -> None:
         self.features = features
         self.size = size
-        # Effect of the falloff on the features of each sticker.
+        # The effect of the falloff on the features of each sticker.
         fading = features.sensitivity * -features.remoteness[:, None]
         self._native = _native.ScanEstimator(
             _priors(),
@@ -161,11 +162,11 @@ class Observations:
         )
 
     def start(self, mean: Floats) -> CubeModel:
-        """A first model from six colours: no differences of light, wide covariances."""
+        """Return a first model from six colours: no differences of light, wide covariances."""
         return CubeModel(mean, 2.0 * self._covariance_of(mean), Light(np.zeros((6, _TERMS)), 0.0))
 
     def evidence(self, model: CubeModel, *, strict: bool = False) -> ColourEvidence:
-        """Negative log likelihoods of the stickers; 0 for all colours where nothing was seen.
+        """Return negative log likelihoods of the stickers, 0 for stickers that were not seen.
 
         ``strict``: stickers far from a colour are no evidence about it.
         """
@@ -174,9 +175,9 @@ class Observations:
         return ColourEvidence(cost, inlier)
 
     def fit(self, model: CubeModel, letters: Ints, rounds: int) -> CubeModel:
-        """Estimate the model again with the colours taken as known.
+        """Estimate the model again with known colours.
 
-        It starts from the colours' medians, which a bad sticker cannot hold far from the others.
+        Starts from the colours' medians, which a bad sticker hardly affects.
         """
         estimate = self._native.fit
         return self._model_from(lambda *into: estimate(*_numbers(model), letters, rounds, *into))
@@ -184,8 +185,8 @@ class Observations:
     def estimate(self, model: CubeModel, where: Sequence[Orbit], patience: int = 0) -> CubeModel:
         """Run rounds of expectation-maximisation with the pieces of ``where``.
 
-        For the first ``patience`` rounds nothing is taken for an outlier, so that a colour can come
-        from far; otherwise glare and dirt never touch the model.
+        In the first ``patience`` rounds no sticker counts as an outlier, so that a colour can move
+        far. In all other rounds glare and dirt do not affect the model.
         """
         pieces, temperatures = kernel_pieces(tuple(where)), _temperatures()
         estimate = self._native.estimate
@@ -196,7 +197,7 @@ class Observations:
         )
 
     def total_cost(self, model: CubeModel, letters: Ints) -> float:
-        """Penalised negative log likelihood of the scan when ``letters`` are its colours."""
+        """Return the penalised negative log likelihood of a scan with these ``letters``."""
         return self._native.total_cost(*_numbers(model), letters)
 
     @staticmethod
@@ -207,48 +208,51 @@ class Observations:
         return CubeModel(mean, covariance, Light(faces, falloff))
 
     def deviation(self, model: CubeModel, letters: Ints) -> Floats:
-        """Squared distance of the stickers from their letters' colours in standard deviations of
-        the three channels, float[n].
+        """Return squared distances of the stickers from their letters' colours, float[n], in
+        standard deviations of the three channels.
         """
         own = self._residual(model, letters)
         scaled = np.linalg.solve(model.covariance[letters], own[..., None])[..., 0]
         return np.asarray((own * scaled).sum(axis=1))
 
     def _residual(self, model: CubeModel, letters: Ints) -> Floats:
-        """Features less the light and the colour, float[n, 3]."""
+        """Return the features minus the light and the colour, float[n, 3]."""
         return np.asarray(self.features.values - self._shift(model.light) - model.mean[letters])
 
     def _shift(self, light: Light) -> Floats:
-        """The light's part of the stickers' features, float[n, 3]."""
+        """Return the light's part of the stickers' features, float[n, 3]."""
         shift = np.empty_like(self.features.values)
         self._native.shift(light.faces, light.falloff, shift)
         return shift
 
     def _covariance_of(self, mean: Floats) -> Floats:
-        """Covariances expected around ``mean``: noise, dark noise, uneven shade; float[6, 3, 3]."""
+        """Return the covariances expected around ``mean``, float[6, 3, 3]: noise, dark noise and
+        uneven shade.
+        """
         covariance = np.empty((6, 3, 3))
         self._native.expected(np.ascontiguousarray(mean), covariance)
         return covariance
 
 
 def _numbers(model: CubeModel) -> tuple[Floats, Floats, Floats, float]:
-    """A model as the kernel takes it."""
+    """Return a model as the kernel's arguments."""
     return model.mean, model.covariance, model.light.faces, model.light.falloff
 
 
 _ROUNDS = 10
 _COOLING = 4
 _HOT = 2.0
-"""Rounds of estimation; the first are tempered so that early mistakes are not final."""
+"""Number of rounds of estimation, number of tempered rounds at first, and their temperature.
+Tempering keeps early mistakes from being final."""
 _STILL = 0.01
-"""A model whose colours move less in a round, in log light, is done."""
+"""Movement of the colours in a round, in log light, below which a model is done."""
 
 _NAMINGS = 12
-"""How many namings of the colours by the centres are compared on the whole cube."""
+"""Number of namings of the colours by the centres to compare on the whole cube."""
 
 
 def starts(seen: Observations, references: ColourReferences | None) -> Iterator[CubeModel]:
-    """Models to decide from, the most promising first, each estimated from another beginning."""
+    """Yield models to decide from, the most promising first, each from a different start."""
     if references is not None:
         yield _name_colours(seen, seen.start(seen.features.to_features(references.linear_rgb)))
     middles = centres(seen.size)
@@ -260,7 +264,7 @@ def starts(seen: Observations, references: ColourReferences | None) -> Iterator[
 
 
 def centres(size: int) -> Ints:
-    """The fixed centres' stickers in order of their letters, int[6]; none on even sizes."""
+    """Return the fixed centres' stickers in order of their letters, int[6]; none on even sizes."""
     if size % 2 == 0:
         return np.zeros(0, dtype=np.intp)
     return np.arange(6, dtype=np.intp) * size * size + size * size // 2
@@ -268,12 +272,12 @@ def centres(size: int) -> Ints:
 
 @cache
 def _temperatures() -> Floats:
-    """Temperatures of all rounds."""
+    """Return the temperatures of all rounds."""
     return np.maximum(1.0, _HOT * (1 - np.arange(_ROUNDS) / _COOLING))
 
 
 def clusters(seen: Observations) -> CubeModel:
-    """Six colours that occur equally often, estimated without knowing which pieces there are."""
+    """Estimate six equally frequent colours without knowledge of the pieces."""
     middles = centres(seen.size)
     where = free_orbits(seen.size)
     if len(middles):
@@ -285,9 +289,9 @@ def clusters(seen: Observations) -> CubeModel:
 
 
 def named_orders(cost: Floats, size: int) -> list[Ints]:
-    """Ways to give numbered colours letters, int[6] each: the colour of every letter.
+    """Return ways to give numbered colours letters, int[6] each: the colour of every letter.
 
-    The likeliest by the centres where there are any, else one for each scheme.
+    These are the likeliest by the centres if there are any, else one for each scheme.
     """
     middles = centres(size)
     if len(middles) == 0:
@@ -297,7 +301,7 @@ def named_orders(cost: Floats, size: int) -> list[Ints]:
 
 
 def _name_colours(seen: Observations, start: CubeModel, patience: int = 0) -> CubeModel:
-    """The model from a start whose colours are only clusters, with the likeliest letters."""
+    """Return the model from a start whose colours are only clusters, with the likeliest letters."""
     unnamed = seen.estimate(start, free_orbits(seen.size), patience)
     cost = seen.evidence(unnamed).cost
     size = seen.size
@@ -308,9 +312,9 @@ def _name_colours(seen: Observations, start: CubeModel, patience: int = 0) -> Cu
 
 
 def _spread_out(features: LightFeatures) -> Floats:
-    """The six most different stickers, float[6, 3]: colours to start from without another hint."""
+    """Return the six most different stickers, float[6, 3], as a start without other hints."""
     values = features.values[features.weight > 0]
-    # Differences of brightness are mostly light, differences between channels mostly colour.
+    # Brightness differs mostly because of the light, channel ratios mostly because of the colour.
     points = values - 0.6 * values.mean(axis=1, keepdims=True)
     chosen = [int(np.linalg.norm(points - np.median(points, axis=0), axis=1).argmax())]
     while len(chosen) < 6:

@@ -1,9 +1,10 @@
-"""Scans that do not fit together: pictures turned, exchanged or mirrored, seen twice, misaligned.
+"""Inconsistent scans: pictures turned, exchanged or mirrored, taken twice, or misaligned.
 
-A cube is so constrained that five good faces nearly settle the sixth. The search tries everything
-that may have happened to the pictures: first a bound, from the pieces slot by slot, for every way
-to turn the six pictures in each of the 30 essentially different orders, then the exact cost of the
-most promising ones. The 48 ways to hold or mirror the cube cost the same; the priors decide.
+A cube is so constrained that five good faces nearly determine the sixth. The search tries all
+mistakes with the pictures. First it computes a bound, from the pieces slot by slot, for every way
+to turn the six pictures in each of the 30 essentially different orders. Then it computes the exact
+cost of the most promising ones. The 48 ways to hold or mirror the cube cost the same, so the priors
+decide.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ from vision.measure.sticker_colours import FACES, StickerColours
 UNIQUE = 6.0
 """Log odds by which an explanation must beat all that lead to another cube."""
 _CANDIDATES = 400
-"""How many ways to put the pictures right, those with the best bounds, are looked at."""
+"""Number of ways to correct the pictures, with the best bounds, that are examined."""
 _EXACT = 64
-"""How many of them get their exact cost before it is left open which is best."""
+"""Maximum number of exact costs. If they do not decide, the best explanation stays uncertain."""
 _SAME_FACE = 0.15
-"""Largest mean difference, in log light, between two looks at the same face."""
+"""Maximum mean difference, in log light, between two pictures of the same face."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScanExplanation:
-    """The likeliest explanation of a scan, and how far it leads.
+    """The likeliest explanation of a scan, and its lead.
 
-    ``lead`` are the log odds against ``rival``, the best explanation that leads to another cube
-    (:data:`UNIQUE` where there is none near; 0 where not all could be weighed). ``as_it_came``: the
-    uncorrected scan leads to the same cube.
+    ``lead`` are the log odds over ``rival``, the best explanation that leads to another cube
+    (:data:`UNIQUE` if none is near; 0 if not all could be weighed). ``as_it_came``: the uncorrected
+    scan leads to the same cube.
     """
 
     best: Explanation
@@ -64,7 +65,7 @@ class ScanExplanation:
 
     @property
     def is_sure(self) -> bool:
-        """True if no other explanation comes near."""
+        """True if no other explanation is near."""
         return self.lead >= UNIQUE
 
 
@@ -72,9 +73,9 @@ class ScanExplanation:
 class _Order:
     """The pictures in one order, not turned yet.
 
-    ``source`` int[6] is the picture of every face, ``colours`` int[6] the colour (cluster) of every
-    letter, ``against`` float[48] the log odds against the colours standing so on the cube, held or
-    mirrored in each way.
+    ``source`` int[6] is the picture of each face, ``colours`` int[6] the colour (cluster) of each
+    letter. ``against`` float[48] are the log odds against this order of the colours on the cube,
+    held or mirrored in each way.
     """
 
     source: Ints
@@ -84,10 +85,10 @@ class _Order:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """Pictures in an order and turned, and that cube held and mirrored in all ways.
+    """Pictures in an order and turned, for a cube held and mirrored in all ways.
 
-    ``bound`` is a lower bound of the cost, prior included; ``against`` float[48] the log odds
-    against each way to hold it; ``is_plain``: the uncorrected scan is among them.
+    ``bound`` is a lower bound of the cost including the prior. ``against`` float[48] are the log
+    odds against each way to hold the cube. ``is_plain``: the uncorrected scan is one of the ways.
     """
 
     bound: float
@@ -98,15 +99,15 @@ class _Candidate:
 
     @cached_property
     def explanation(self) -> Explanation:
-        """The one not held otherwise."""
+        """The explanation for the cube held as it is."""
         return Explanation(tuple(self.order.source.tolist()), self.turns)
 
 
 def explain_scan(colours: StickerColours, scheme: str | None = None) -> ScanExplanation:
-    """Find the likeliest way in which the pictures make a legal cube.
+    """Find the likeliest way to make a legal cube of the pictures.
 
-    On even sizes exchanged pictures are recognised only for the usual colours, whose order on the
-    faces URFDLB is ``scheme`` if given.
+    On even sizes exchanged pictures are recognised only for the usual colours. ``scheme`` is their
+    order on the faces URFDLB, if known.
     """
     size = colours.size
     seen = Observations(LightFeatures.from_colours(colours), size)
@@ -115,7 +116,7 @@ def explain_scan(colours: StickerColours, scheme: str | None = None) -> ScanExpl
 
 
 def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_Order]:
-    """The essentially different orders of the pictures, each with the colours of the letters."""
+    """Return the essentially different orders of the pictures, with the colours of the letters."""
     likely = scheme_costs(model.mean, seen.features, scheme)
     if seen.size % 2:
         # The pictures' centres name the colours.
@@ -136,7 +137,7 @@ def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_O
 
 
 def _when_held(likely: Callable[[Ints], Floats], colours: Ints) -> Floats:
-    """Values of ``likely`` for cubes int[n, 6] held and mirrored in all ways, float[n, 48].
+    """Return ``likely`` for cubes int[n, 6] held and mirrored in all ways, float[n, 48].
 
     Turning a cube does not change its scheme.
     """
@@ -151,7 +152,7 @@ def _plain_and_mirrored() -> tuple[Ints, Ints]:
 
 
 def _search(cost: Floats, orders: list[_Order], size: int) -> ScanExplanation:
-    """The best explanation and its rival from the cost of every colour on every sticker."""
+    """Return the best explanation and its rival by the cost of every colour on every sticker."""
     candidates, beyond = _candidates(cost, orders, size)
     near, complete = _cheapest(cost, candidates, beyond, size)
     leader = min((total for total, _ in near), default=np.inf)
@@ -176,8 +177,8 @@ def _cheapest(
 ) -> tuple[list[tuple[float, _Candidate]], bool]:
     """Return the candidates near the cheapest, with their costs including the prior.
 
-    The uncorrected scan is always among them. The flag is true if no other explanation can come
-    near; ``beyond`` is a lower bound for those that are no candidates.
+    The uncorrected scan is always among them. The flag is true if no other explanation can be near.
+    ``beyond`` is a lower bound for those that are not candidates.
     """
     leader = np.inf
     near: list[tuple[float, _Candidate]] = []
@@ -199,8 +200,8 @@ def _cheapest(
 
 
 def _candidates(cost: Floats, orders: list[_Order], size: int) -> tuple[list[_Candidate], float]:
-    """The likeliest ways to put the pictures right, in order, with lower bounds of their cost,
-    prior included; and a lower bound for all others.
+    """Return the likeliest ways to correct the pictures, ordered by lower bounds of their cost
+    including the prior, and a lower bound for all others.
     """
     bounds = _bounds(cost, orders, size) + _centre_cost(cost, size)
     ranked, beyond = _most_promising(bounds, orders)
@@ -210,7 +211,7 @@ def _candidates(cost: Floats, orders: list[_Order], size: int) -> tuple[list[_Ca
     against = np.array([order.against for order in orders])[which]
     before = _all_priors(source, turns)
     every = before + against
-    # Only what nothing happened to has no prior.
+    # Only the uncorrected scan has no prior.
     plain = ((before == 0) & (every < every.min(axis=1)[:, None] + UNIQUE)).any(axis=1)
     full = bounds.ravel()[ranked] + every.min(axis=1)
     found = [
@@ -223,10 +224,10 @@ def _candidates(cost: Floats, orders: list[_Order], size: int) -> tuple[list[_Ca
 
 
 def _most_promising(bounds: Floats, orders: list[_Order]) -> tuple[Ints, float]:
-    """Numbers of the explanations with the least ``bounds`` float[orders, 4096] plus least priors,
-    and the sum of the best that is not among them.
+    """Return numbers of the explanations with the lowest sums of ``bounds`` float[orders, 4096] and
+    least priors, and the lowest sum of the others.
 
-    Priors are looked up only where the bound and a quick bound of the priors leave a chance.
+    Looks up priors only if the bound plus a quick bound of the priors is low enough.
     """
     priors_of = [LeastPriors(tuple(order.source.tolist()), order.against) for order in orders]
     floor = (bounds + np.stack([least.floor for least in priors_of])).ravel()
@@ -239,7 +240,7 @@ def _most_promising(bounds: Floats, orders: list[_Order]) -> tuple[Ints, float]:
 
 
 def _rough(bounds: Floats, ranked: Ints, priors_of: list[LeastPriors]) -> Floats:
-    """Bounds plus least priors of the explanations with these numbers, float[n]."""
+    """Return bounds plus least priors of the explanations with these numbers, float[n]."""
     which, way = np.divmod(ranked, bounds.shape[1])
     rough = bounds.ravel()[ranked]
     by_order = np.argsort(which, kind="stable")
@@ -251,7 +252,7 @@ def _rough(bounds: Floats, ranked: Ints, priors_of: list[LeastPriors]) -> Floats
 
 
 def _all_priors(source: Ints, turns: Ints) -> Floats:
-    """Log odds float[n, 48] against explanations int[n, 6] held and mirrored in every way."""
+    """Return log odds float[n, 48] against explanations int[n, 6] held and mirrored in all ways."""
     held, turned = symmetries().equivalents(source, turns)
     return priors(held, turned, symmetries().mirrors)
 
@@ -259,7 +260,7 @@ def _all_priors(source: Ints, turns: Ints) -> Floats:
 def _decide_exactly(
     cost: Floats, candidate: _Candidate, size: int
 ) -> list[tuple[float, bytes, Explanation]]:
-    """Exact costs of the explanations worth it, keys of the cubes they lead to, and themselves."""
+    """Return promising explanations with their exact costs and the keys of their cubes."""
     order, against = candidate.order, candidate.against
     seen = candidate.explanation.stickers(size)
     cube = ranked_cubes(cost[seen][:, order.colours], size, 1)[0]
@@ -276,26 +277,26 @@ def _decide_exactly(
 
 
 def _cube_keys(letters: Ints) -> Ints:
-    """The first sticker of the same colour, for letters int[n, 6 * size**2] of cubes.
+    """Return the first sticker of each sticker's colour, for letters int[n, 6 * size**2] of cubes.
 
-    It distinguishes cubes whatever their letters are.
+    This distinguishes cubes regardless of their letters.
     """
     first = (letters[:, None] == np.arange(6)[:, None]).argmax(axis=2)
     return np.take_along_axis(first, letters, axis=1)
 
 
 def _centre_cost(cost: Floats, size: int) -> float:
-    """The cost of the centres, which is the same for all explanations.
+    """Return the cost of the centres, which is the same for all explanations.
 
-    Turning and exchanging pictures leaves every centre in its orbit or, mirrored, in the orbit of
-    its mirror image.
+    Turning or exchanging pictures leaves every centre in its orbit. Mirroring moves it to the orbit
+    of its mirror image.
     """
     return relaxed_cost(cost, [o for o in orbits(size) if o.kind in ("centre", "fixed")])
 
 
 def _bounds(cost: Floats, orders: list[_Order], size: int) -> Floats:
-    """Least cost of the pieces without centres, each slot on its own, for pictures in these orders
-    and turned in all ways, float[orders, 4096].
+    """Return the least cost of the pieces except centres, for each slot separately, for pictures in
+    these orders and turned in all ways, float[orders, 4096].
     """
     bounds = np.empty((len(orders), len(all_turns())))
     sources = np.array([order.source for order in orders])
@@ -306,7 +307,7 @@ def _bounds(cost: Floats, orders: list[_Order], size: int) -> Floats:
 
 
 def odd_face(colours: StickerColours) -> str:
-    """The face without which the rest is nearest to a legal cube."""
+    """Return the face without which the rest is nearest to a legal cube."""
     size = colours.size
     seen = Observations(LightFeatures.from_colours(colours), size)
     model = clusters(seen)

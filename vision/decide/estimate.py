@@ -25,58 +25,60 @@ from vision.measure.sticker_colours import StickerColours
 
 _REFIT_ROUNDS = 4
 _RERANKINGS = 5
-"""How often a cube found may change the model and the model the cube."""
+"""Maximum number of times that the cube found changes the model, and the model the cube."""
 _SETTLED = 2.0
-"""A model that changes the cost by less is settled."""
+"""Change of the cost below which a model is settled."""
 _NAMINGS = 120
-"""How many other namings of the colours by the centres are weighed at most."""
+"""Maximum number of other namings of the colours by the centres to weigh."""
 _EXCHANGED = 9.5
-"""Log odds against two stickers that were exchanged. Those of real sets cost 13 and more."""
+"""Log odds against two exchanged stickers. Those in real sets of pictures cost 13 and more."""
 _ANOTHER_EXCHANGED = 3.0
 """Further log odds against every sticker after the second."""
 _FROM_ELSEWHERE = 6.5
-"""Further log odds against every sticker by which a colour is shown too often: exchanged ones leave
-as many of each. A reflection that drowns a colour makes a true sticker cost up to 11, without a
-partner; the sticker of another cube is rarer, and leaves the pieces what they are."""
+"""Further log odds against each surplus sticker of a colour, which exchanging stickers does not
+cause. A reflection that drowns a colour makes a genuine sticker cost up to 11, without a partner. A
+sticker from another cube is rarer and does not change the pieces."""
 _NEVER = 1e6
-"""Cost of what cannot be."""
+"""Cost of impossible choices."""
 _TELLING = 1.0
-"""Price from which a sticker is taken to show another colour."""
+"""Minimum price at which a sticker counts as showing another colour."""
 _RELETTERINGS = 3
-"""Most rounds in which stickers that no piece has may change the model."""
+"""Maximum number of rounds in which stickers that contradict the pieces may change the model."""
 _MEDIAN_DEVIATION = 2.366
 """Median squared distance, in standard deviations, of a Gaussian in three channels."""
 _EXCESS = 0.2
-"""Scatter beyond the model's from which overlapping colours are believed least, as a share."""
+"""Relative excess of scatter over the model's at which overlapping colours are trusted least."""
 _APART = 5.5
 """Standard deviations between two colours below which they overlap."""
 _ALIKE = 4.0
-"""The same, below which a sticker in the dark may have either: 1 in 2,000 scans in common light."""
+"""Standard deviations between two colours below which a dark sticker may have either. This occurs
+in 1 of 2,000 scans in common light."""
 _GOOD_MARGIN = 12.0
 _GOOD_MISFIT = 0.04
 _GOOD_PRICE = 9.5
-"""A start that leads to such a margin, share of odd stickers and price ends the search. One sticker
-may be drowned by a reflection."""
+"""Margin, share of odd stickers and price of a start that ends the search. A reflection may drown
+one sticker."""
 _POOR_MISFIT = 0.1
-"""Share of odd stickers above which a model may have missed the colours, whatever cube it makes."""
+"""Share of odd stickers above which a model may have the wrong colours, even for a clear cube."""
 _OTHER_CENTRE = 3.0
 """Price from which a centre clearly shows another colour."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """The most likely legal cube and what speaks for and against it.
+    """The most likely legal cube and the evidence for and against it.
 
-    ``letters``, ``runner_up`` int[6 * N * N]; ``margin`` the log likelihood between them; ``cost``
-    the penalised negative log likelihood; ``price`` float[6 * N * N] log odds for another colour on
-    each sticker; ``strange`` bool[6 * N * N] what looks like none of the colours; ``doubt``
-    float[6 * N * N] the probability that the sticker's letter is another; ``doubtful`` int[...] the
-    stickers to name to a person; ``deviation`` float[6 * N * N] the squared distance of every
-    sticker from its colour, in standard deviations; ``model``, ``features`` for explaining it.
+    ``letters``, ``runner_up`` int[6 * N * N]; ``margin``: their log likelihood ratio; ``cost``: the
+    penalised negative log likelihood; ``price`` float[6 * N * N]: log odds for another colour on
+    each sticker; ``strange`` bool[6 * N * N]: stickers that match none of the colours; ``doubt``
+    float[6 * N * N]: the probability that a sticker's letter is wrong; ``doubtful`` int[...]: the
+    stickers to report to a person; ``deviation`` float[6 * N * N]: the squared distance of each
+    sticker from its colour, in standard deviations; ``model``, ``features``: the basis of the
+    decision.
 
-    Two explanations that are no legal cube: ``misassembled``, the likeliest cube that was put
-    together wrongly, and ``recoloured`` int[...], stickers that show what the cube does not have
-    there. ``odds_of_assembly`` and ``odds_of_colouring`` are the log odds against them.
+    Two explanations are not a legal cube: ``misassembled``, the likeliest cube that was assembled
+    wrongly, and ``recoloured`` int[...], stickers whose colours contradict the cube.
+    ``odds_of_assembly`` and ``odds_of_colouring`` are the log odds against them.
     """
 
     letters: Ints
@@ -97,7 +99,7 @@ class Decision:
 
     @property
     def misfit(self) -> float:
-        """Share of the stickers that look like no colour."""
+        """The share of stickers that match none of the colours."""
         return float(self.strange.mean())
 
     @property
@@ -109,8 +111,8 @@ class Decision:
     def trust(self) -> float:
         """The share of the margin that counts, 0..1.
 
-        Less than 1 if two colours overlap and the stickers scatter more than the model of the
-        colours, which is estimated from the same stickers.
+        It is less than 1 if two colours overlap and the stickers scatter more than in the model,
+        which is estimated from the same stickers.
         """
         scatter = float(np.median(self.deviation)) / _MEDIAN_DEVIATION
         needed = _APART * min(1.0, max(0.0, scatter - 1.0) / _EXCESS)
@@ -118,12 +120,12 @@ class Decision:
 
     @property
     def has_colours_alike(self) -> bool:
-        """True if two colours overlap so far that a dark sticker may have either."""
+        """True if two colours overlap so much that a dark sticker may have either."""
         return bool(self.model.separation < _ALIKE)
 
     @property
     def renamed_centres(self) -> int:
-        """The number of centres that clearly show another colour than their letter's."""
+        """The number of centres that clearly show a different colour from their letter's."""
         middles = centres(round((len(self.letters) / 6) ** 0.5))
         return int((self.price[middles] > _OTHER_CENTRE).sum())
 
@@ -135,7 +137,7 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """A cube's letters with the model that suits them best and what both cost."""
+    """A cube's letters with the model that fits them best and the cost of both."""
 
     letters: Ints
     model: CubeModel
@@ -148,7 +150,7 @@ class _Fit:
 
 
 def decide(colours: StickerColours, references: ColourReferences | None = None) -> Decision:
-    """The best decision over the starts tried; later starts only where earlier ones are unsure."""
+    """Return the best decision over several starts. Later ones are tried if others are unsure."""
     features = LightFeatures.from_colours(colours)
     seen = Observations(features, colours.size)
     found: list[Decision] = []
@@ -163,27 +165,27 @@ def decide(colours: StickerColours, references: ColourReferences | None = None) 
 
 
 def _enough(found: list[Decision]) -> bool:
-    """True if another start is not worth its time: the last is clear, or two agree.
+    """Return True if another start is not worth its time: the last is clear, or two agree.
 
-    Two that both start from a centre in a reflection may agree on colours that it has spoilt.
+    Two starts from a centre in a reflection may agree on colours that are wrong because of it.
     """
     last = found[-1]
     if len(found) > 1 and last.strong and found[-2].strong:
         fits = min(last.misfit, found[-2].misfit) <= _POOR_MISFIT
         return fits and same_cube(last.letters, found[-2].letters)
     size = round((len(last.letters) / 6) ** 0.5)
-    # A start from a centre that glare or a logo spoils may lead astray.
+    # A start from a centre with glare or a logo may lead to wrong colours.
     few = last.misfit <= _GOOD_MISFIT and not last.strange[centres(size)].any()
     return last.strong and few
 
 
 def same_cube(a: Ints, b: Ints) -> bool:
-    """True if two labellings differ by the names of the colours at most."""
+    """Return True if two labellings differ only in the names of the colours, if at all."""
     return len(set(zip(a.tolist(), b.tolist(), strict=True))) == 6
 
 
 def _decide_from(seen: Observations, model: CubeModel) -> Decision:
-    """The most likely cube and its runner-up from a first model of the colours."""
+    """Return the most likely cube and its runner-up from a first model of the colours."""
     rival = None
     for _ in range(_RERANKINGS):
         first, second = ranked_cubes(seen.evidence(model).cost, seen.size, 2)
@@ -207,10 +209,10 @@ def _decide_from(seen: Observations, model: CubeModel) -> Decision:
 def _rival_naming(
     seen: Observations, model: CubeModel, limit: float
 ) -> tuple[Labelling, Ints] | None:
-    """The cheapest cube when the colours have other letters, and the colour of every letter.
+    """Return the cheapest cube if the colours have other letters, and the colour of every letter.
 
-    On even sizes another scheme, on odd ones another colour for some centres; None when no such
-    cube costs less than ``limit``.
+    Tries other schemes on even sizes, and other colours of some centres on odd ones. None if no
+    such cube costs less than ``limit``.
     """
     size = seen.size
     cost = seen.evidence(model).cost
@@ -225,8 +227,8 @@ def _rival_naming(
 
 
 def _namings(cost: Floats, size: int, limit: float) -> Ints:
-    """Other ways to give the colours letters that may cost less than ``limit``, cheapest first,
-    int[n, 6].
+    """Return other ways to give the colours letters, int[n, 6], that may cost less than ``limit``,
+    cheapest first.
     """
     middles = centres(size)
     if len(middles) == 0:
@@ -246,7 +248,7 @@ def _judge(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> De
     doubt = 1.0 - shares(evidence.cost, orbits(seen.size))[rows, letters]
     strict = seen.evidence(best.model, strict=True)
     strange = (seen.features.weight > 0) & (strict.inlier[rows, letters] < 0.5)
-    # A runner-up that only names the colours otherwise differs in nothing that was seen.
+    # A runner-up with only other names for the colours differs in no visible way.
     other_cube = not same_cube(letters, runner_up)
     differs = (letters != runner_up) & (margin < _GOOD_MARGIN / 2) & other_cube
     return Decision(
@@ -265,13 +267,13 @@ def _judge(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> De
 
 
 def _price(seen: Observations, model: CubeModel, letters: Ints) -> Floats:
-    """Log odds for another colour on each sticker, float[n]."""
+    """Return log odds for another colour on each sticker, float[n]."""
     cost = seen.evidence(model).cost
     return np.asarray(cost[np.arange(len(letters)), letters] - cost.min(axis=1))
 
 
 def _weigh_rivals(seen: Observations, best: Decision) -> Decision:
-    """Compare a cube with the explanations that are no cube: each has a model of its own."""
+    """Compare a cube with explanations that are not a legal cube, each with its own model."""
     wrong = likeliest_misassembled(seen.evidence(best.model).cost, best.letters, seen.size)
     assembled = _Fit.from_letters(seen, best.model, wrong.letters)
     shown, colouring = _recoloured(seen, best)
@@ -285,11 +287,11 @@ def _weigh_rivals(seen: Observations, best: Decision) -> Decision:
 
 
 def _recoloured(seen: Observations, best: Decision) -> tuple[Ints, float]:
-    """Stickers that show what the cube does not have there, and the log odds against that."""
+    """Return stickers whose colours contradict the cube, and the log odds against that."""
     found = _explain_colouring(seen, best, _letters_shown)
     if not _surplus(found[0], best.letters):
         return found[1:]
-    # The sticker it was exchanged for may be hidden, or look as much like either colour.
+    # Its partner in an exchange may be hidden, or match either colour equally.
     exchanged = _explain_colouring(seen, best, _letters_exchanged)
     return min(found, exchanged, key=lambda way: way[2])[1:]
 
@@ -297,8 +299,8 @@ def _recoloured(seen: Observations, best: Decision) -> tuple[Ints, float]:
 def _explain_colouring(
     seen: Observations, best: Decision, find_letters: Callable[[Floats, Ints], Ints]
 ) -> tuple[Ints, Ints, float]:
-    """Letters found from the costs and those of the cube, the stickers at which they differ, and
-    the log odds against them.
+    """Return letters found from the costs and those of the cube, the stickers whose letters differ,
+    and the log odds against them.
     """
     letters, model, odds = best.letters, best.model, np.inf
     stickers = np.zeros(0, dtype=np.intp)
@@ -317,24 +319,27 @@ def _explain_colouring(
 
 
 def _surplus(shown: Ints, letters: Ints) -> int:
-    """The number of stickers by which colours are shown more often than the cube has them."""
+    """Return the number of surplus stickers, of colours that appear more often than on the cube."""
     more = np.bincount(shown, minlength=6) - np.bincount(letters, minlength=6)
     return int(more.clip(0).sum())
 
 
 def _letters_shown(cost: Floats, letters: Ints) -> Ints:
-    """``letters``, with those of the stickers that clearly show another colour changed to it."""
+    """Return ``letters``, changed for stickers that clearly show another colour."""
     return np.asarray(_tolls(cost, letters).argmin(axis=1))
 
 
 def _letters_exchanged(cost: Floats, letters: Ints) -> Ints:
-    """Return the letters that are shown, with each colour on as many stickers as before."""
+    """Return the letters that appear, with each colour on as many stickers as before."""
     tolls = _tolls(cost, letters)
     return ranked_assignments(tolls, 1, len(letters) // 6)[0][1]
 
 
 def _tolls(cost: Floats, letters: Ints) -> Floats:
-    """Costs of the colours, more for those that are not the letter's; centres name the colours."""
+    """Return costs of the colours, with a surcharge unless they are the letter's own.
+
+    Centres keep their letters, because they name the colours.
+    """
     own = np.arange(6) == letters[:, None]
     tolls = np.where(own, cost, cost + _TELLING)
     middles = centres(round((len(letters) / 6) ** 0.5))

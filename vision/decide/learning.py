@@ -1,4 +1,4 @@
-"""The colours of a cube that is known for certain, and the light on its stickers, to learn both."""
+"""Learning the colours of a cube that is known for certain, and the light on its stickers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from vision.measure.colour_space import ColourReferences
 from vision.measure.sticker_colours import FACES, StickerColours
 
 _LEAST_SENSITIVITY = 0.5
-"""Channels so near the floor that less of a change of light arrives say nothing about it."""
+"""Sensitivity below which a channel is too near the floor to measure the light."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownCube:
-    """The ``colours`` of a cube's letters, and the log ``light`` on each sticker beside the usual
-    one, float64[6*N*N, 3].
+    """The ``colours`` of a cube's letters, and the log ``light`` on each sticker relative to the
+    median, float64[6*N*N, 3].
 
-    NaN where the light cannot be told: not seen, clipped, dark, or of no colour.
+    NaN if the light is unknown: the sticker was not seen, clipped, dark, or of no known colour.
     """
 
     colours: ColourReferences
@@ -31,7 +31,7 @@ class KnownCube:
 def learn_from(
     colours: StickerColours, facelets: str, references: ColourReferences | None = None
 ) -> KnownCube | None:
-    """Return what a scan tells of a cube's colours and their light.
+    """Return a cube's colours and the light on its stickers, estimated from a scan.
 
     None unless the scan shows the cube ``facelets`` beyond doubt.
     """

@@ -1,9 +1,9 @@
-"""Cubes that were put together wrongly: a piece flipped, twisted or exchanged by hand.
+"""Cubes that were assembled wrongly: a piece flipped, twisted or exchanged by hand.
 
-The turns of a cube reach one in twelve of the ways to put a 3x3x3 together: the twists of its
-corners cancel, the flips of its edges cancel, and corners and edges are permuted with one parity.
-The other eleven classes are explanations of a scan like any other, with a prior. A 2x2x2 and larger
-even cubes have only the twists of their corners: any exchange of corners or wings can be turned.
+Turns reach one in twelve of the ways to assemble a 3x3x3: the twists of its corners cancel, the
+flips of its edges cancel, and corners and edges have the same parity. The other eleven classes are
+explanations of a scan like any other, with a prior. A 2x2x2 and larger even cubes have only the
+twists of their corners: turns can exchange any corners or wings.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from vision.frame import Floats, Ints
 from vision.reasons import Reason
 
 MISASSEMBLED = 8.0
-"""Log odds against a cube that was put together wrongly, 1 in 3000. In 1 of 250 rendered cubes a
-reflection makes such a cube as likely as the true one by its colours alone: those stay sure. A
-flipped edge of the real sets leads by 13 and more."""
+"""Log odds against a cube that was assembled wrongly, 1 in 3000. In 1 of 250 rendered cubes a
+reflection makes such a cube as likely as the true one by its colours alone; these stay sure. A
+flipped edge in real sets of pictures leads by 13 and more."""
 
 _ANOTHER = 3.0
 """Further log odds against every fault after the first, as for pictures."""
@@ -32,13 +32,13 @@ _ANOTHER = 3.0
 
 @dataclass(frozen=True)
 class WrongPiece:
-    """A piece that seems to have been put in wrongly.
+    """A piece that seems to have been inserted wrongly.
 
-    ``piece`` is named by its colours, on even sizes by its place; ``fault`` is ``flipped``,
-    ``twisted`` or ``exchanged``, then ``other`` is the piece it changed places with. No piece is
-    named if any two may have been exchanged. ``stickers`` are those of the pieces. ``certain``:
-    no other piece is turned. Otherwise turning any piece of its kind would mend the cube, and this
-    is the one whose colours speak least against it.
+    ``piece`` is named by its colours, on even sizes by its position. ``fault`` is ``flipped``,
+    ``twisted`` or ``exchanged``; in the last case ``other`` is the piece it was exchanged with. No
+    piece is named if any two may have been exchanged. ``stickers`` are those of the pieces.
+    ``certain``: the fault is in this piece. Otherwise turning any piece of its kind would repair
+    the cube, and this is the one whose colours contradict that least.
     """
 
     fault: str
@@ -49,7 +49,7 @@ class WrongPiece:
 
     @property
     def code(self) -> str:
-        """The code of what is wrong (:data:`vision.reasons.REASONS`)."""
+        """The code of the fault (:data:`vision.reasons.REASONS`)."""
         if self.fault == "exchanged":
             if self.piece is None:
                 return "two-exchanged"
@@ -65,8 +65,8 @@ class WrongPiece:
 
 @dataclass(frozen=True, eq=False)
 class Misassembled:
-    """The likeliest cube that no turns reach: ``letters`` int[6 * N * N], what is wrong with it,
-    and the log odds ``prior`` against that before looking.
+    """The likeliest cube that no turns reach: ``letters`` int[6 * N * N], its ``faults``, and the
+    ``prior`` log odds against them.
     """
 
     letters: Ints
@@ -75,10 +75,9 @@ class Misassembled:
 
 
 def likeliest_misassembled(sticker_cost: Floats, letters: Ints, size: int) -> Misassembled:
-    """Return the cube put together wrongly that costs least, its prior included.
+    """Return the cheapest cube that was assembled wrongly, including its prior.
 
-    ``letters`` int[6 * N * N] are those of the cheapest legal cube; wings and centres stay as they
-    are there.
+    ``letters`` int[6 * N * N] are those of the cheapest legal cube. Its wings and centres are kept.
     """
     turning = [orbit for orbit in orbits(size) if orbit.kind in ("corner", "edge")]
     tables = [RankedArrangements(orbit.costs(sticker_cost), 1) for orbit in turning]
@@ -105,7 +104,7 @@ def likeliest_misassembled(sticker_cost: Floats, letters: Ints, size: int) -> Mi
 def _faults(
     turning: list[Orbit], arrangements: list[Arrangement], sticker_cost: Floats
 ) -> list[WrongPiece]:
-    """Name what is wrong as the solver does for such a cube, and a piece that would mend it."""
+    """Return the faults that the solver reports for such a cube, with pieces to repair it."""
     states = [np.stack([own.pieces, own.turns], axis=1).astype(np.uint8) for own in arrangements]
     corners, *edges = states
     checks: list[tuple[str, Callable[[], None]]] = [
@@ -124,7 +123,7 @@ def _faults(
 
 
 _Slot = tuple[int, int]
-"""Number of an orbit, and of a slot in it."""
+"""The number of an orbit, and of a slot in it."""
 
 
 def _slots_to_blame(
@@ -134,8 +133,8 @@ def _slots_to_blame(
     arrangements: list[Arrangement],
     sticker_cost: Floats,
 ) -> tuple[list[_Slot], bool]:
-    """The slots of the pieces named by the solver, else of the piece that colours speak for least;
-    and whether the solver named them.
+    """Return the slots of the pieces that the solver names, and True. If it names none, return the
+    slot of the piece that is cheapest to turn, and False.
     """
     facts = error.facts
     pieces = facts["pieces"] if fault == "exchanged" else [facts["piece"]]
@@ -161,13 +160,13 @@ def _wrong_piece(
     turning: list[Orbit],
     arrangements: list[Arrangement],
 ) -> WrongPiece:
-    """The fault of the pieces in these slots."""
+    """Return the fault of the pieces in these slots."""
     stickers: list[int] = []
     named: list[str] = []
     for which, slot in slots:
         names = (legality.CORNERS, legality.EDGES)[which]
         stickers += turning[which].facelets[slot].tolist()
-        # The letters of an even cube are named only after its colours are known.
+        # The letters of an even cube get their names only after its colours are known.
         named.append(names[int(arrangements[which].pieces[slot]) if len(turning) > 1 else slot])
     first, second = [*named, None, None][:2]
     return WrongPiece(fault, first, second, tuple(stickers), certain)

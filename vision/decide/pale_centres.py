@@ -1,10 +1,10 @@
 """The colours of centres under a lamp's reflection.
 
-A reflection adds the lamp's light to a sticker's own: its colour moves towards white and matches
-none of the others any more. On a robot it falls on the same place of each face, the middle, say.
-Pieces alone fit a cube that is held otherwise as well, so that six such centres together have to
-say how it is held: each may be any part of its colour and any part of white, and of the 24 ways to
-hold a cube only one is likely then, unless the reflection drowns the colours.
+A reflection adds the lamp's light to a sticker's own. Its colour moves towards white and no longer
+matches the others. On a robot it is at the same position of each face, for example the middle. The
+pieces alone also fit a cube held differently, so the six centres together must determine how it is
+held. Each may be its colour at any brightness plus any amount of white. Of the 24 ways to hold a
+cube only one is then likely, unless the reflection drowns the colours.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from vision.frame import Bools, Floats, Ints
 from vision.measure.colour_space import LightFeatures
 
 _SHADES = np.linspace(0.6, 1.4, 41)
-"""Brightness of a centre as parts of that of the other stickers of its colour."""
+"""Possible brightnesses of a centre relative to the other stickers of its colour."""
 _SHADE_SD = 0.15
 _LIGHT_SD = 0.04
-"""Deviation of a centre's light, as a part of it."""
+"""Standard deviations of a centre's brightness and of its light, relative to it."""
 _MOST = 4.0
-"""Squared deviations of a centre, in standard deviations, that are likely still."""
+"""Maximum mean squared deviation of the centres, in standard deviations, that is still likely."""
 _LEAD = 40.0
-"""Squared deviations by which the next way to hold the cube has to be unlikelier."""
+"""Minimum difference of the sums of squared deviations to the next way to hold the cube."""
 
 
 def are_faces_named(features: LightFeatures, letters: Ints, middles: Ints, seen: Bools) -> bool:
-    """Return whether the centres, if lit by a reflection, clearly show the colours of a cube.
+    """Return True if the centres, perhaps in a reflection, clearly show the colours of a cube.
 
-    ``letters`` int[6 * N * N] are the cube's, ``middles`` int[6] the centres' numbers, ``seen``
-    bool[6 * N * N] the stickers that show their colours.
+    ``letters`` int[6 * N * N] are the cube's; ``middles`` int[6] are the centres' numbers; ``seen``
+    bool[6 * N * N] marks the stickers that show their colours.
     """
     light = np.exp(features.values) - features.floor
     others = seen & (features.weight > 0) & ~features.clipped.any(axis=1)

@@ -28,33 +28,33 @@ from vision.reasons import Reason
 
 CONFIDENT_MARGIN = 2.6
 POCKET_CONFIDENT_MARGIN = 6.0
-"""Log odds from which a reading counts as sure; a 2x2x2 has little redundancy."""
+"""Minimum log odds of a sure reading. A 2x2x2 has little redundancy."""
 
 MAX_MISFIT = 0.4
 MAX_FACE_MISFIT = 0.5
-"""Largest shares of all stickers and of a face's that may look like none of the colours."""
+"""Maximum shares of all stickers, and of a face's stickers, that match none of the colours."""
 
 _COLOURED = 4.0
-"""Log odds against stickers of other colours from which a cube may be sure: less than one in fifty
-that they were exchanged. None of 1,488 sure readings in common light has less."""
+"""Minimum log odds of a sure cube against stickers of other colours: the probability that they were
+exchanged is less than one in fifty. None of 1,488 sure readings in common light has less."""
 
 _BETTER = 6.0
-"""Log odds by which a corrected scan must beat the scan as it came."""
+"""Log odds by which a corrected scan must beat the uncorrected scan."""
 
 _REFUSED = 3.0
-"""Log odds by which an explanation that is no cube must lead for a refusal: 20 to 1."""
+"""Log odds by which an explanation that is not a cube must lead for a refusal: 20 to 1."""
 
 _MANY = 4
-"""Stickers that show what no cube has there beyond which a whole face is taken to be misplaced."""
+"""Number of contradicting stickers above which a whole face is assumed to be wrong."""
 
 _LOOK_AGAIN = "wipe them, shade them from reflections, and look again"
 
 _ODDS_OFFSET = -0.5
 _ODDS_SLOPE = 0.39
-"""Log odds that a reading is right, from how much better it is than its runner-up.
+"""Coefficients for the log odds that a reading is right, from its margin over the runner-up.
 
-Fitted by logistic regression on synthetic scans in common and in harsh light; the model takes
-stickers to be independent and so thinks too much of its evidence. See docs/benchmarks/vision.md.
+Fitted by logistic regression on synthetic scans in common and in harsh light. The model assumes
+that stickers are independent and so overrates its evidence. See docs/benchmarks/vision.md.
 """
 
 
@@ -66,12 +66,12 @@ class CubeReading:
     DLB taken as solved; on larger even sizes held so that the letters are nearest the usual
     colours. ``cube`` is the solver's value. ``margin``: calibrated natural log odds that the
     reading is right. ``doubtful`` names stickers like ``F3`` (face, number from 1, row by row).
-    ``corrections`` lists the mistakes in the scan that were corrected (faces turned or swapped);
-    ``order`` is then the sticker of the scan from which each facelet was read, else it is empty.
-    ``is_mirrored_only``: all pictures were mirrored, and that is the only mistake.
-    ``look_again`` is the face whose second picture would help most, None if none is needed.
-    ``reason`` says why the reading is not sure, if a cause is known; ``assembled`` is the piece
-    that may have been put in wrongly, ``flaw`` what a picture shows that explains the doubt.
+    ``corrections`` lists the corrected mistakes in the scan (faces turned or swapped); ``order`` is
+    then the sticker of the scan from which each facelet was read, otherwise empty.
+    ``is_mirrored_only``: the only mistake is that all pictures were mirrored. ``look_again`` is the
+    face whose second picture would help most, None if none is needed. ``reason`` is the reason for
+    an uncertain reading, if known; ``assembled`` is the piece that may have been inserted wrongly,
+    ``flaw`` the flaw of a picture that explains the doubt.
     """
 
     size: int
@@ -91,10 +91,10 @@ class CubeReading:
 
 
 class Unreadable(CubistError):
-    """Colours that no cube explains; ``reason`` is the cause, ``doubtful`` names stickers.
+    """No cube explains the colours; ``reason`` is the cause, ``doubtful`` names stickers.
 
-    ``assembled``: the piece that seems to have been put in wrongly, if that explains them;
-    ``flaw``: what a picture shows that does.
+    ``assembled``: the piece that seems to have been inserted wrongly, if that is the cause;
+    ``flaw``: the flaw of a picture, if that is the cause.
     """
 
     code = "unreadable"
@@ -124,9 +124,9 @@ def read_cube(
     """Decide a cube's facelets from its sticker colours.
 
     ``references`` are stored colours of this cube to start from. ``scheme`` names the colours of
-    the faces URFDLB by six of ``WRGYOB`` if they are known; it helps even sizes, where a swap of
-    faces looks like another scheme. Without it the usual colours are expected in one of
-    the schemes that are sold, and other colours in any order. Raises :class:`Unreadable`.
+    the faces URFDLB, if known, as a permutation of ``WRGYOB``. It helps on even sizes, on which a
+    swap of faces looks like another scheme. Without it, the usual colours are expected in a scheme
+    that is sold, and other colours in any order. Raises :class:`Unreadable`.
     """
     if colours.valid.sum() < 3 * colours.size**2:
         raise Unreadable("fewer than half of the stickers were seen: show the other faces")
@@ -137,15 +137,15 @@ def read_cube(
 
 
 def calibrate_margin(margin: float) -> float:
-    """Return the log odds that a cube is right which is ``margin`` more likely than any other."""
+    """Return the log odds that a cube with a lead of ``margin`` over all others is right."""
     return max(0.0, _ODDS_OFFSET + _ODDS_SLOPE * margin)
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """A decision and how far to believe it.
+    """A decision and its reliability.
 
-    ``scheme``: the colours of the faces URFDLB, if they are known.
+    ``scheme``: the colours of the faces URFDLB, if known.
     """
 
     decision: Decision
@@ -154,10 +154,10 @@ class Verdict:
 
     @property
     def stated_margin(self) -> float:
-        """The calibrated log odds, less where the decision is to be trusted less."""
+        """The calibrated log odds, reduced by the decision's ``trust``."""
         one, rarity = self.decision, 0.0
         if one.has_colours_alike and one.misassembled is not None:
-            # That pieces are rarely put in wrongly must not decide what a dark sticker shows.
+            # The rarity of wrongly inserted pieces must not decide the colour of a dark sticker.
             rarity = one.misassembled.prior
         return calibrate_margin(min(one.margin, one.odds_of_assembly - rarity) * one.trust)
 
@@ -169,7 +169,7 @@ class Verdict:
 
     @property
     def is_plausible(self) -> bool:
-        """True if no stickers seem to contradict the cube and few match no colour."""
+        """True if no stickers seem to contradict the cube and not many match no colour."""
         return self.decision.odds_of_colouring > _COLOURED and not self.is_strange
 
     @property
@@ -184,7 +184,7 @@ class Verdict:
 
     @property
     def wrong_pieces(self) -> tuple[WrongPiece, ...]:
-        """Pieces that were put in wrongly, if that explains the scan better than anything else."""
+        """Pieces that were inserted wrongly, if that explains the scan best."""
         one = self.decision
         wrong = one.misassembled
         leads = one.odds_of_assembly < min(0.0, one.odds_of_colouring)
@@ -192,9 +192,10 @@ class Verdict:
 
     @property
     def is_refused(self) -> bool:
-        """True if another explanation than this cube is clearly likelier.
+        """True if an explanation other than this cube is clearly likelier.
 
-        One sticker that contradicts an otherwise sure cube may be shaded or dirty: that is a doubt.
+        One sticker that contradicts an otherwise sure cube may be shaded or dirty: that is only a
+        doubt.
         """
         one = self.decision
         if one.odds_of_colouring < -_REFUSED:
@@ -203,7 +204,7 @@ class Verdict:
 
     @property
     def doubt(self) -> tuple[str, Sequence[int]]:
-        """The sentence that speaks against the cube, and its stickers; both empty if none does."""
+        """The objection to the cube as a sentence, and its stickers; both empty if none."""
         one = self.decision
         if wrong := self.wrong_pieces:
             return self.describe_assembly(), wrong[0].stickers
@@ -216,7 +217,7 @@ class Verdict:
         return "", ()
 
     def describe_assembly(self) -> Reason:
-        """Say which piece seems to have been put in wrongly, and where it is."""
+        """Return a sentence with the piece that seems to be inserted wrongly and its position."""
         first, *more = self.wrong_pieces
         return Reason.nest(
             "put-wrongly-more" if more else "put-wrongly",
@@ -228,7 +229,7 @@ class Verdict:
         )
 
     def describe_strange(self) -> str:
-        """Say on which face most stickers match no colour."""
+        """Return a sentence with the face on which most stickers match no colour."""
         return (
             f"{self.decision.strange.sum()} stickers match none of the six colours, most of them "
             f"on face {self.strangest_face}: there may be a reflection or an obstacle"
@@ -238,7 +239,7 @@ class Verdict:
     def may_be_exchanged(self) -> bool:
         """True if exchanged or mirrored pictures may have made a legal cube of odd size.
 
-        Its colours are then ordered as on no cube that is sold, or its centres show each other's.
+        The order of its colours is then not sold, or several centres show other colours.
         """
         if self.size % 2 == 0:
             return False
@@ -248,9 +249,9 @@ class Verdict:
 
     @property
     def has_odd_scheme(self) -> bool:
-        """True if the usual colours of an even size are ordered as on no cube that is sold.
+        """True if a cube of even size has the usual colours in an order that is not sold.
 
-        Faces may then have been swapped. Odd sizes would show that as pieces that do not exist.
+        Faces may then have been swapped. On odd sizes a swap makes pieces that do not exist.
         """
         if self.size % 2:
             return False
@@ -260,11 +261,11 @@ class Verdict:
 
     @property
     def unnamed_face(self) -> str | None:
-        """A face to look at again because too few centres name the faces, else None.
+        """A face to look at again because too few centres identify the faces, else None.
 
-        Two centres of different axes must show colours of the cube: the pieces alone fit a cube
-        held otherwise as well. Even sizes have no centres to look at. Centres that a reflection
-        makes paler may name the faces together.
+        Two centres on different axes must show colours of the cube, because the pieces alone also
+        fit a cube held differently. Even sizes have no centres. Centres that are pale because of a
+        reflection may identify the faces together.
         """
         middles = centres(self.size)
         if not len(middles):
@@ -278,7 +279,7 @@ class Verdict:
 
     @property
     def most_doubtful_face(self) -> str:
-        """The face whose second picture would settle most."""
+        """The face whose second picture would help most."""
         return FACES[int(self._sum_by_face(self.decision.doubt).argmax())]
 
     @property
@@ -288,7 +289,7 @@ class Verdict:
 
     @cached_property
     def facelets(self) -> tuple[str, str]:
-        """The best and the second best cube, in the letters people expect."""
+        """The best and the second best cube, with the letters that people expect."""
         one = self.decision
         both = one.letters, one.runner_up
         if self.size % 2 == 0 and self.size > 2:
@@ -315,7 +316,7 @@ def _relative_to_dlb(facelets: str) -> str:
 def decide_again(
     verdict: Verdict, colours: StickerColours, references: ColourReferences | None = None
 ) -> CubeReading:
-    """Read a scan that is no clear cube: with its pictures in another order, or not at all.
+    """Read a scan that is not a clear cube, if possible by correcting mistakes with its pictures.
 
     Raises :class:`Unreadable`.
     """
@@ -334,13 +335,13 @@ def decide_again(
             return _reading(corrected, pictures, best)
     if verdict.is_refused:
         raise _refusal(verdict, colours)
-    # The pictures are taken as they came, but another explanation may be as good.
+    # The pictures are not corrected, but another explanation may be as good.
     alone = pictures.as_it_came and decision.renamed_centres < 2
     return _reading(verdict, pictures if alone else replace(pictures, lead=0.0))
 
 
 def _refusal(verdict: Verdict, colours: StickerColours) -> Unreadable:
-    """The reason why a scan is no cube, and the face to look at again."""
+    """Return the error with the reason why a scan is not a cube, and the face to look at again."""
     decision = verdict.decision
     if wrong := verdict.wrong_pieces:
         names = verdict.names_of(wrong[0].stickers)
@@ -368,7 +369,7 @@ def _refusal(verdict: Verdict, colours: StickerColours) -> Unreadable:
 
 
 def most_named_face(names: tuple[str, ...]) -> str:
-    """The face with most of these stickers."""
+    """Return the face with most of these stickers."""
     faces = [name[0] for name in names]
     return max(FACES, key=faces.count)
 
@@ -376,7 +377,7 @@ def most_named_face(names: tuple[str, ...]) -> str:
 def _reading(
     verdict: Verdict, pictures: ScanExplanation | None = None, correction: Explanation | None = None
 ) -> CubeReading:
-    """The reading of a verdict.
+    """Return the reading of a verdict.
 
     ``pictures``: explanations of the scan that may weaken it; ``correction``: the one applied.
     """

@@ -1,4 +1,4 @@
-"""Reading six photographs: the cube decides where they show their faces."""
+"""Reading six photographs: the cube determines the positions of the faces in them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from vision.measure.sticker_colours import FACES, StickerColours
 
 
 def locate_cube(source: Path | Mapping[str, Frame], size: int | None = None) -> CubeScan:
-    """Locate and measure the photographs of a folder, or a frame per face letter, where the cube
-    decides.
+    """Locate and measure the photographs of a folder, or one frame per face letter, at positions
+    that make a cube.
 
-    Raises :class:`solver.files.BadFile` and :class:`vision.locate.face.NoFace`, whose cause all
-    pictures together speak for.
+    Raises :class:`solver.files.BadFile`, and :class:`vision.locate.face.NoFace` with the likeliest
+    cause, judged by all pictures.
     """
     scan = scan_folder if isinstance(source, Path) else scan_frames
     try:
@@ -33,8 +33,8 @@ def locate_cube(source: Path | Mapping[str, Frame], size: int | None = None) -> 
 def read_located(scan: CubeScan) -> CubeReading:
     """Return the cube in photographs.
 
-    A picture that hardly shows its face counts if all six make one cube for sure; otherwise that
-    picture is what is wrong. Raises :class:`vision.locate.face.NoFace` and
+    A picture that hardly shows its face is accepted if all six make a sure cube. Otherwise that
+    picture is reported as the cause. Raises :class:`vision.locate.face.NoFace` and
     :class:`vision.decide.reader.Unreadable`.
     """
     try:
@@ -55,13 +55,13 @@ def read_located(scan: CubeScan) -> CubeReading:
 
 
 _OWN = 1.5
-"""Margin from which the other faces have a cube of their own."""
+"""Minimum margin for the other faces alone to determine a cube."""
 
 
 def _agrees(scan: CubeScan, reading: CubeReading) -> bool:
     """Return False if the pictures that do show their faces make another cube.
 
-    Something else, measured for a face, may happen to suit a wrong one.
+    Another object, measured as a face, may happen to fit a wrong cube.
     """
     assert scan.doubt is not None
     rest = {face: scan.colours.face(face) for face in FACES if face not in scan.doubt.faces}
@@ -78,11 +78,11 @@ def _explain_doubt(scan: CubeScan, doubt: NoFace) -> NoFace:
 
 
 def choose_places(scan: CubeScan) -> CubeScan:
-    """Return the scan at those places of the faces that make a sure cube.
+    """Return the scan with its faces at positions that make a sure cube.
 
-    If the likeliest places make none, one face after the other is measured at its other places. A
-    grid that is a row off shows no legal cube, so a sure one names the right place. Without one,
-    or if two places make different cubes, the scan is returned as it is.
+    If the likeliest positions make none, each face in turn is measured at its other positions. A
+    grid that is a row off makes no legal cube, so a sure cube identifies the right position.
+    Returns the scan unchanged if there is none, or if several positions make different cubes.
     """
     if not any(scan.others.values()) or _read_surely(scan.colours) is not None:
         return scan
@@ -97,7 +97,7 @@ def _sure_scans(scan: CubeScan) -> Iterator[tuple[CubeReading, CubeScan]]:
         for grid in others:
             changed = scan.replace_grid(face, grid)
             reading = _read_surely(changed.colours)
-            # Pictures that would have to be turned or exchanged as well are no evidence.
+            # A cube that also needs turned or exchanged pictures is no evidence.
             if reading is not None and not reading.corrections:
                 yield reading, changed
 

@@ -1,7 +1,7 @@
-"""Reading a cube from two pictures of opposite corners, which belong together in one of three ways.
+"""Reading a cube from two pictures of opposite corners, which can be combined in three ways.
 
-Nobody has to turn the cube over in a certain way: of the three ways only one makes pieces that
-exist, unless the cube is so nearly solved that the order of its colours has to tell.
+A person may turn the cube over in any way: only one of the three combinations has pieces that
+exist, unless the cube is so nearly solved that the order of its colours has to decide.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from vision.measure.colour_space import ColourReferences
 from vision.measure.sticker_colours import StickerColours
 
 _PLACES = ("highest", "right", "left")
-"""Places of the faces U R F in a picture."""
+"""Positions of the faces U R F in a picture."""
 
 _SAME_TINTS = 0.2
 _NEAR_TINTS = 0.7
-"""Largest difference of two looks at one sticker, in log light beside its brightness: usual, and
-when a camera has set its white balance anew."""
+"""Maximum difference of two measurements of one sticker, in log light without brightness: usually,
+and after the camera changed its white balance."""
 
 _FLOOR = 0.05
-"""Share of a picture's bright level below which a channel says little about a tint."""
+"""Share of a picture's bright level below which a channel contains little evidence of a tint."""
 
 
 @dataclass(frozen=True, eq=False)
 class PictureAssembly:
-    """The likeliest ``way`` in which two pictures belong together, a number among ``ways``, and the
-    log odds by which it leads those that make another cube.
+    """The likeliest ``way`` to combine two pictures, as a number among ``ways``, and its log odds
+    over the ways that make another cube.
     """
 
     ways: Sequence[StickerColours]
@@ -45,7 +45,7 @@ class PictureAssembly:
 
     @property
     def colours(self) -> StickerColours:
-        """The scan of a whole cube that the pictures make."""
+        """The scan of the whole cube, combined from both pictures."""
         return self.ways[self.way]
 
 
@@ -54,7 +54,7 @@ def assemble(
     references: ColourReferences | None = None,
     scheme: str | None = None,
 ) -> PictureAssembly:
-    """Find the way in which two pictures make a legal cube.
+    """Find the way to combine two pictures into a legal cube.
 
     ``ways`` as from :func:`vision.locate.two_corners.scan_corners`; ``references`` and ``scheme``
     as for :func:`vision.decide.reader.read_cube`.
@@ -77,7 +77,7 @@ def read_corners(
 ) -> CubeReading:
     """Decide the cube in two pictures as :func:`vision.decide.reader.read_cube` does.
 
-    Raises :class:`Unreadable`, also if the pictures show no opposite corners of one cube.
+    Raises :class:`Unreadable`, also if the pictures do not show opposite corners of one cube.
     """
     try:
         reading = read_cube(assembly.colours, references, scheme)
@@ -87,7 +87,7 @@ def read_corners(
     if not reading.confident:
         _refuse_common_face(assembly)
     if reading.corrections and not reading.is_mirrored_only:
-        # Faces around a corner cannot be turned or exchanged by themselves.
+        # Faces around a corner cannot be turned or exchanged individually.
         raise Unreadable(
             "the two pictures make no cube together: photograph one cube, without turning a layer "
             "between the pictures",
@@ -101,7 +101,7 @@ def read_corners(
 
 
 def _total_cost(decision: Decision, scheme: str | None) -> float:
-    """The cost of a decision with that of its colours' order on the cube."""
+    """Return the cost of a decision plus that of the order of its colours on the cube."""
     against = scheme_costs(decision.model.mean, decision.features, scheme)
     return decision.cost + float(against(np.arange(6)[None])[0])
 
@@ -119,16 +119,16 @@ def _refuse_common_face(assembly: PictureAssembly) -> None:
 
 
 def _doubt_alike_faces(assembly: PictureAssembly, reading: CubeReading) -> CubeReading:
-    """The reading, not confident if a face may have been seen twice, in two shades.
+    """Return the reading, not confident if both pictures may show one face in different tints.
 
-    Nearly solved cubes have faces of one colour each: a face whose white balance has changed
-    between the pictures then passes for one more, and no piece contradicts.
+    Faces of nearly solved cubes have one colour each. If the white balance changes between the
+    pictures, such a face looks like a different one, and no piece contradicts.
     """
     size = reading.size
     for one, other, cells in _alike_faces(assembly.colours, _NEAR_TINTS):
         first, second = (reading.facelets[assembly.colours.face_slice(f)] for f in (one, other))
         told_apart = first != "".join(second[cell] for cell in cells)
-        # Of four stickers many are alike by chance.
+        # Faces of four stickers are often alike by chance.
         if told_apart and (size > 2 or len({*first}) == len({*second}) == 1):
             names = tuple(f"{face}{n + 1}" for face in (one, other) for n in range(size**2))
             return replace(reading, margin=0.0, confident=False, doubtful=names, look_again=other)
@@ -136,8 +136,8 @@ def _doubt_alike_faces(assembly: PictureAssembly, reading: CubeReading) -> CubeR
 
 
 def _alike_faces(colours: StickerColours, limit: float) -> Iterator[tuple[str, str, list[int]]]:
-    """Faces of both pictures whose stickers differ in brightness alone, up to ``limit``, and the
-    cells of the second that are those of the first.
+    """Yield pairs of faces, one from each picture, whose stickers differ only in brightness, up to
+    ``limit``, and the cells of the second that match those of the first.
     """
     tints = _tints(colours)
     for one, other in product("URF", "DBL"):
@@ -148,7 +148,7 @@ def _alike_faces(colours: StickerColours, limit: float) -> Iterator[tuple[str, s
 
 
 def _tints(colours: StickerColours) -> Floats:
-    """Log light without the brightness of each sticker, float64[6*N*N, 3]."""
+    """Return log light without the brightness of each sticker, float64[6*N*N, 3]."""
     light = np.maximum(colours.linear_rgb.astype(np.float64), 0.0)
     half = len(light) // 2  # URF are in one picture, DLB in the other
     for part in (slice(half), slice(half, None)):

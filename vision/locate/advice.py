@@ -25,7 +25,7 @@ class Matter(StrEnum):
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing to change: ``text`` for a person; ``figure`` is its measure, 0 best."""
+    """One thing to change: ``text`` for a person, and ``figure`` for its severity, 0 best."""
 
     matter: Matter
     text: str
@@ -33,29 +33,30 @@ class Advice:
 
 
 _SMALL_PX = 14.0
-"""Stickers smaller than this are mostly border and noise."""
+"""Minimum width of a sticker. Smaller ones are mostly border and noise."""
 
 _EDGE = 0.02
-"""Share of the picture that should be free beside the face."""
+"""Minimum margin between the face and the edge, as a share of the picture."""
 
 _FLAT = 0.78
-"""Shorter by longer axis of a cell: a tilt of 39 degrees."""
+"""Minimum ratio of the shorter to the longer axis of a cell, at a tilt of 39 degrees."""
 
 _BLURRED = 0.075
-"""Width of the sharpest borders as a part of a sticker. Good cameras reach 0.03 to 0.06; from 0.08
-on a face that turns is no longer found at every angle, as calibrating by itself needs."""
+"""Maximum width of the sharpest borders as a share of a sticker. Good cameras reach 0.03 to 0.06.
+From 0.08 a turning face is no longer found at every angle, which automatic calibration needs."""
 
 _UNEVEN = 0.45
-"""Loss of light from the brightest part of a face to the darkest; a third is usual and harmless."""
+"""Maximum loss of light from the brightest part of a face to the darkest. A third is usual and
+harmless."""
 
 _DIM = 0.06
-"""Linear light of the brighter stickers: sRGB 70."""
+"""Minimum linear light of the brighter stickers: sRGB 70."""
 
 _CLIPPED = 0.15
-"""Share of stickers of which a channel may clip: a bright colour does."""
+"""Maximum share of stickers with a clipped channel; a bright colour may clip."""
 
 _WHITE_HOT = 0.8
-"""Linear light of the darkest channel of a sticker that clips: none of its colour is left."""
+"""Linear light of a clipped sticker's darkest channel above which its colour is lost."""
 
 _PLACES = (
     ("upper left", "top", "upper right"),
@@ -67,7 +68,8 @@ _PLACES = (
 def advise(frame: Frame, grid: FaceGrid, *, squarely: bool = True) -> list[Advice]:
     """Return advice on a view of a face found at ``grid``; empty if all is well.
 
-    ``squarely``: the camera looks at this face alone; one at a corner sees three at an angle.
+    ``squarely``: the camera should see this face squarely. A camera that points at a corner sees
+    three faces at an angle.
     """
     colours = measure_face(frame, grid.quads)
     found = [
@@ -102,7 +104,10 @@ def _framing(frame: Frame, grid: FaceGrid, *, squarely: bool = True) -> list[Adv
 
 
 def flatness(grid: FaceGrid) -> float:
-    """Shorter by longer axis of a cell in the middle of the face: 1 seen squarely, 0 edge-on."""
+    """Return the ratio of the shorter to the longer axis of a cell in the middle of the face.
+
+    1 if seen squarely, 0 if edge-on.
+    """
     n = grid.size / 2
     middle, right, down = project(grid.homography, np.array([[n, n], [n + 0.5, n], [n, n + 0.5]]))
     singular = np.linalg.svd(np.stack([right - middle, down - middle]), compute_uv=False)
@@ -136,10 +141,10 @@ def _light(frame: Frame, grid: FaceGrid, colours: FaceColours) -> list[Advice]:
 
 
 def falloff(frame: Frame, grid: FaceGrid) -> Floats:
-    """Light on nine parts of the face, float64[3, 3], relative to the brightest part.
+    """Return the light on nine parts of the face, float64[3, 3], relative to the brightest part.
 
-    A sticker has one colour, so how its brightness changes from side to side is the light's doing:
-    the slopes inside the stickers are fitted by a quadratic surface of the logarithm of light.
+    A sticker has one colour, so the light causes any change of brightness inside it. A quadratic
+    surface of the logarithm of light is fitted to the slopes inside the stickers.
     """
     light = np.log(
         srgb_to_linear(_straighten(frame, grid, _CELL)).max(axis=2).astype(np.float64) + 2e-3
@@ -153,11 +158,11 @@ def falloff(frame: Frame, grid: FaceGrid) -> Floats:
 
 
 _CELL = 24
-"""Pixels of a straightened sticker: quarters of it are wide enough to have a slope in noise."""
+"""Pixels of a straightened sticker, enough to measure a slope in noise between its quarters."""
 
 
 def _straighten(frame: Frame, grid: FaceGrid, cell: int) -> Image:
-    """Return the face seen straight on, ``cell`` pixels to a sticker."""
+    """Return the face seen straight on, ``cell`` pixels per sticker."""
     to_face = np.array([[1 / cell, 0, 0.5 / cell], [0, 1 / cell, 0.5 / cell], [0, 0, 1.0]])
     extent = grid.size * cell
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
@@ -168,12 +173,12 @@ def _straighten(frame: Frame, grid: FaceGrid, cell: int) -> Image:
 
 
 def _slopes(light: Floats, size: int) -> tuple[Floats, Floats, Floats]:
-    """Centres of the stickers [n, 2] in face units and their slopes across and down."""
+    """Return the stickers' centres [n, 2] in face units and their slopes across and down."""
     quarter = _CELL // 4
     cells = light.reshape(size, _CELL, size, _CELL).transpose(0, 2, 1, 3)
     inner = cells[:, :, quarter:-quarter, quarter:-quarter]
     half = inner.shape[2] // 2
-    # Medians: a logo or glare in one half must not pass for light.
+    # Medians, so that a logo or glare in one half does not count as light.
     left = np.median(inner[..., :half], axis=(2, 3))
     right = np.median(inner[..., half:], axis=(2, 3))
     top = np.median(inner[:, :, :half], axis=(2, 3))
@@ -186,7 +191,7 @@ def _slopes(light: Floats, size: int) -> tuple[Floats, Floats, Floats]:
 
 
 def _integrate(centres: Floats, across: Floats, down: Floats) -> Floats:
-    """Coefficients of x, y, x^2, xy, y^2 of the surface with these slopes, robustly fitted."""
+    """Fit a surface to these slopes robustly. Return its coefficients of x, y, x^2, xy, y^2."""
     x, y = centres.T
     zero, one = np.zeros_like(x), np.ones_like(x)
     rows = np.concatenate(
@@ -196,7 +201,7 @@ def _integrate(centres: Floats, across: Floats, down: Floats) -> Floats:
         ]
     )
     wanted = np.concatenate([across, down])
-    # Too few stickers to tell a curve from a slope: prefer the plane.
+    # Few stickers cannot distinguish a curve from a slope: prefer the plane.
     ridge = np.diag([0.0, 0.0, 1.0, 1.0, 1.0])
     weight = np.ones_like(wanted)
     solution = np.zeros(5)
@@ -218,10 +223,10 @@ def _focus(frame: Frame, grid: FaceGrid) -> list[Advice]:
 
 
 def edge_width(frame: Frame, grid: FaceGrid) -> float:
-    """Return the width of the sharpest borders between stickers, as a part of a sticker.
+    """Return the width of the sharpest borders between stickers, as a share of a sticker.
 
-    The ratio of a border's step to its steepest slope; a blur of a tenth of a sticker begins to
-    mix the colours of neighbours.
+    This is the ratio of a border's step to its steepest slope. A blur of a tenth of a sticker
+    begins to mix the colours of neighbours.
     """
     side = max(8, min(96, round(grid.pitch)))
     flat = _straighten(frame, grid, side).astype(np.float64)
@@ -230,7 +235,7 @@ def edge_width(frame: Frame, grid: FaceGrid) -> float:
 
 
 def _widths(flat: Floats, size: int, side: int) -> list[float]:
-    """Widths of the borders that cross the middles of the rows, as parts of a sticker."""
+    """Return widths of the borders that cross the middles of rows, as shares of a sticker."""
     widths = []
     for row in range(size):
         middle = int((row + 0.5) * side)

@@ -1,15 +1,15 @@
 """Finding a cube in a picture of one of its corners: three faces that share it.
 
-Cube coordinates: the corner in view is the origin, the axes 0, 1, 2 run along its three edges, in
+Cube coordinates: the corner in view is the origin; the axes 0, 1, 2 run along its three edges, in
 cells, clockwise in the picture. A camera is a matrix ``P`` float64[3, 4] from homogeneous cube
 coordinates to pixels. Its columns ``p0 p1 p2 p3`` contain the homographies of all three faces: that
 of the face between the axes i and j is ``[pi pj p3]``. So two faces that share an edge determine
-the camera without knowing its lens, and a linear fit over the patches of all three makes it exact
+the camera without knowing its lens, and a linear fit to the patches of all three makes it exact
 (direct transform, as :func:`vision.locate.lattice.fit_homography` for one plane).
 
-Where only one face is found, the camera follows from that face for a few angles of view, because
-the third axis is perpendicular to the face and as long as the two others. What the picture says
-about the three faces decides between all these.
+If only one face is found, that face determines the camera for each of a few angles of view, because
+the third axis is perpendicular to the face and as long as the other two. The evidence in the
+picture for the three faces then decides between all candidates.
 """
 
 from __future__ import annotations
@@ -27,52 +27,53 @@ from vision.locate.face import FaceGrid, candidate_faces, cell_evidence, shrink
 from vision.locate.lattice import Blobs, inverse_of, is_proper, project
 
 CORNER_SIZES = (2, 3, 4, 5)
-"""Larger cubes have stickers of too few pixels where a face is seen from aside."""
+"""Sizes of cubes to find. On a face seen at an angle, stickers of larger cubes are too small."""
 
 _PLANES = ((0, 1), (1, 2), (2, 0))
 """The axes of the three faces, each face clockwise from its first axis to its second."""
 
 _FLATTEST = 0.3
-"""Width of a patch as a share of its length: a face seen 70 degrees from aside has such."""
+"""Minimum width of a patch as a share of its length, for a face seen 70 degrees from its normal."""
 
 _SAME_EDGE = 0.45
-"""Two faces share an edge if its ends differ by less than this, in cells."""
+"""Maximum difference of the ends of an edge that two faces share, in cells."""
 
 _SAME_FACE = 0.15
 _MOST_FACES = 14
-"""Faces whose corners differ by less than the first, in cells, count once; the best faces of a size
-are combined, up to the second."""
+"""Difference of corners, in cells, below which faces count once, and maximum number of faces of a
+size to combine, best first."""
 
 _MOST_ALONE = 3
 _VIEWS = (0.7, 1.1, 1.8, 4.0)
-"""Number of faces tried alone, and focal lengths of the lenses tried, in sides of the picture."""
+"""Number of faces tried alone, and focal lengths tried, in sides of the picture."""
 
 _NEAR = (0.35, 0.25, 0.2)
-"""A patch nearer to the middle of a cell than this, in cells, is its sticker; in three rounds."""
+"""Maximum distance of a sticker's patch from the middle of its cell, in cells, in three rounds."""
 
 _CELL_SHARE = (0.2, 1.5)
-"""Area of a sticker's patch as a share of its cell's."""
+"""Limits of the area of a sticker's patch as a share of its cell's."""
 
 _FEW = 4
 _PREDICTED = (0.08, 0.02)
-"""Weight of a cell without a patch in the fit: on faces with fewer patches than that, and else."""
+"""Weights in the fit of cells without a patch: on faces with fewer patches than ``_FEW``, and on
+others."""
 
 _CLOSER = 4
-"""Cameras of a size that are judged by the picture: those on which the most patches lie."""
+"""Number of cameras of a size to judge by the picture: those with patches in the most cells."""
 
 _HOLDS = 0.4
 _WORST = 0.25
-"""Fits: from the first on no further search, below the second no cube."""
+"""Fit that ends the search, and minimum fit of a cube."""
 
 _LEAST_PITCH = 4.0
-"""Pixels from a cell to the next below which a sticker is smaller than the smallest patch."""
+"""Pixels from one cell to the next below which a sticker is smaller than the smallest patch."""
 
 
 @dataclass(frozen=True, eq=False)
 class CornerView:
-    """A cube seen from a corner: its faces U R F if it is held with the highest face up.
+    """A cube seen from a corner, with the highest face called U.
 
-    ``faces`` has their grids in Kociemba's orientation, ``fit`` 0..1.
+    ``faces`` has the grids of U R F in Kociemba's orientation; ``fit`` is 0..1.
     """
 
     faces: Mapping[str, FaceGrid]
@@ -85,7 +86,7 @@ class CornerView:
 
 
 def locate_corners(image: Image, sizes: Collection[int] = CORNER_SIZES) -> dict[int, CornerView]:
-    """The likeliest cube of each size for which there is one in the picture."""
+    """Return the likeliest cube of each size that may be in the picture."""
     work, factor = shrink(image)
     best: dict[int, CornerView] = {}
     for reflections in (False, True):
@@ -111,7 +112,7 @@ def _scale_views(found: Mapping[int, CornerView], factor: float) -> dict[int, Co
 
 
 def _distinct(faces: Sequence[FaceGrid]) -> list[FaceGrid]:
-    """The best faces, each once."""
+    """Return the best faces without duplicates."""
     kept: list[FaceGrid] = []
     for face in sorted(faces, key=lambda face: -face.fit)[:_MOST_FACES]:
         limit = _SAME_FACE * face.pitch
@@ -121,25 +122,25 @@ def _distinct(faces: Sequence[FaceGrid]) -> list[FaceGrid]:
 
 
 def _from_two(faces: Sequence[FaceGrid]) -> Iterator[Floats]:
-    """Cameras from pairs of faces that share an edge: either of its ends may be the corner."""
+    """Yield cameras from pairs of faces that share an edge. Either end may be the corner."""
     for one, two in combinations(faces, 2):
         near = _SAME_EDGE * min(one.pitch, two.pitch)
         gaps = np.linalg.norm(one.corners[:, None] - two.corners, axis=2) < near
         for i, j in product(range(4), repeat=2):
-            # Both go round clockwise: along a common edge in opposite directions.
+            # Both go clockwise, so they run along a common edge in opposite directions.
             if gaps[i, (j + 1) % 4] and gaps[(i + 1) % 4, j]:
                 yield _fit_planes({(1, 2): _from_corner(one, i), (0, 1): _from_corner(two, j + 1)})
                 yield _fit_planes({(0, 1): _from_corner(one, i + 1), (1, 2): _from_corner(two, j)})
 
 
 def _from_one(faces: Sequence[FaceGrid], work: Image) -> Iterator[Floats]:
-    """Cameras from one face alone, any of its corners nearest, for a few angles of view."""
+    """Yield cameras from one face, for each of its corners and a few angles of view."""
     height, width = work.shape[:2]
     for face, corner, view in product(faces[:_MOST_ALONE], range(4), _VIEWS):
         focal = view * max(height, width)
         lens = np.array([[focal, 0, width / 2], [0, focal, height / 2], [0, 0, 1.0]])
         first, second, origin = np.linalg.solve(lens, _from_corner(face, corner).homography).T
-        # All three edges lead away from the eye. Of a distant face that is hard to say.
+        # All three edges lead away from the camera. For a distant face that is hard to determine.
         reach = -0.2 * np.linalg.norm(origin) * np.linalg.norm(first)
         if min(first @ origin, second @ origin) > reach:
             length = (np.linalg.norm(first) * np.linalg.norm(second)) ** 0.5
@@ -148,32 +149,32 @@ def _from_one(faces: Sequence[FaceGrid], work: Image) -> Iterator[Floats]:
 
 
 def _from_corner(face: FaceGrid, corner: int) -> FaceGrid:
-    """The face with that corner as its top left."""
+    """Return the face with that corner as its top left."""
     return FaceGrid.from_corners(np.roll(face.corners, -corner, axis=0), face.size, face.fit)
 
 
 def _fit_planes(faces: Mapping[tuple[int, int], FaceGrid]) -> Floats:
-    """The camera for faces in their planes."""
+    """Return the camera for faces in these planes."""
     places = [_lift(_centres(face.size), axes) for axes, face in faces.items()]
     return _fit_camera(np.concatenate(places), np.concatenate([f.centres for f in faces.values()]))
 
 
 @cache
 def _centres(size: int) -> Floats:
-    """Middles of a face's cells float64[N * N, 2], row by row."""
+    """Return the middles of a face's cells float64[N * N, 2], row by row."""
     axis = np.arange(size) + 0.5
     return np.asarray(np.stack(np.meshgrid(axis, axis), axis=-1)).reshape(-1, 2)
 
 
 def _lift(points: Floats, axes: tuple[int, int]) -> Floats:
-    """Points of a face float64[n, 2] in cube coordinates."""
+    """Return points of a face float64[n, 2] in cube coordinates."""
     lifted = np.zeros((len(points), 3))
     lifted[:, axes] = points
     return lifted
 
 
 def _fit_camera(points: Floats, pixels: Floats, weights: Floats | None = None) -> Floats:
-    """Least squares camera for points float64[n, 3] not all in a plane, on normalised values."""
+    """Return the least squares camera for points float64[n, 3] that are not all in one plane."""
     middle, scale = points.mean(axis=0), 1.0 / max(float(points.std()), 1e-9)
     centre, zoom = pixels.mean(axis=0), 1.0 / max(float(pixels.std()), 1e-9)
     known = np.column_stack([(points - middle) * scale, np.ones(len(points))])
@@ -196,9 +197,9 @@ def _fit_camera(points: Floats, pixels: Floats, weights: Floats | None = None) -
 def _closer(
     work: Image, cameras: Sequence[Floats], levels: Sequence[Blobs], size: int, depth: int
 ) -> Iterator[CornerView]:
-    """Views through the cameras that agree with the most patches, each fitted to these.
+    """Yield views of the cameras that agree with the most patches, each fitted to its patches.
 
-    The third axis of the cameras is known well enough for the first ``depth`` layers.
+    The third axis of the cameras is accurate enough for the first ``depth`` layers.
     """
     fitted = [
         result
@@ -215,15 +216,15 @@ def _closer(
 
 
 def _plane(camera: Floats, axes: tuple[int, int]) -> Floats:
-    """The homography from cells of a face to pixels."""
+    """Return the homography from cells of a face to pixels."""
     return np.asarray(camera[:, [*axes, 3]])
 
 
 def _refit(camera: Floats, blobs: Blobs, size: int, depth: int) -> tuple[Floats, float] | None:
-    """The camera fitted to the patches that lie in its cells, and the share of cells with one.
+    """Return the camera fitted to the patches in its cells, and the share of cells with a patch.
 
-    Begins with the first ``depth`` layers along the third axis and goes on layer by layer. None if
-    a face is flattened or there are no patches.
+    Starts with the first ``depth`` layers along the third axis and adds one layer at a time. None
+    if a face is flattened or there are no patches.
     """
     places = np.concatenate([_lift(_centres(size), axes) for axes in _PLANES])
     rounds = [(layers, _NEAR[0]) for layers in range(depth, size)]
@@ -252,7 +253,7 @@ def _refit(camera: Floats, blobs: Blobs, size: int, depth: int) -> tuple[Floats,
 
 
 def _patches_in_cells(plane: Floats, blobs: Blobs, size: int, near: float) -> tuple[Ints, Ints]:
-    """Cells of a face with a patch in their middle, and the numbers of the nearest such patches."""
+    """Return the cells of a face with a patch in their middle, and the nearest patch of each."""
     places = project(inverse_of(plane), blobs.centres)
     cells = np.floor(places).astype(int)
     misses = np.abs(places - cells - 0.5).max(axis=1)
@@ -268,10 +269,10 @@ def _patches_in_cells(plane: Floats, blobs: Blobs, size: int, near: float) -> tu
 
 
 def _judge(work: Image, grid: FaceGrid) -> float:
-    """Mark 0..1 for a face whose first corner is in view in the middle of the cube.
+    """Return a mark 0..1 for a face whose first corner is the corner of the cube in view.
 
-    As for a face alone, cells must be of one colour and have borders, the outermost rows as well,
-    and there may be nothing like stickers beyond the two sides that face away.
+    As for a single face, cells must be of one colour and have borders, also in the outermost rows.
+    There must be nothing like stickers beyond the two sides that are away from the corner.
     """
     if not _is_in_picture(work, grid):
         return 0.0
@@ -291,8 +292,8 @@ def _judge(work: Image, grid: FaceGrid) -> float:
 
 
 def _is_in_picture(work: Image, grid: FaceGrid) -> bool:
-    """True for a face with clockwise corners, nearly all within the picture, that is large enough
-    to be judged."""
+    """Return True for a face with clockwise corners that is nearly all within the picture and large
+    enough to be judged."""
     corners = grid.corners
     height, width = work.shape[:2]
     slack = grid.pitch / 2
@@ -305,11 +306,11 @@ def _is_in_picture(work: Image, grid: FaceGrid) -> bool:
 
 
 def _name_faces(grids: Sequence[FaceGrid], fit: float) -> dict[str, FaceGrid]:
-    """The grids from the corner as faces U R F in Kociemba's orientation, U the highest."""
+    """Return the grids as faces U R F in Kociemba's orientation, U being the highest."""
     heights = [project(grid.homography, np.full((1, 2), grid.size / 2))[0, 1] for grid in grids]
     up = int(np.argmin(heights))
     n = float(grids[0].size)
-    # Kociemba draws the corner at the bottom right of U, the top left of R and top right of F.
+    # Kociemba draws the corner at the bottom right of U, the top left of R and the top right of F.
     drawn = {
         "U": np.array([[-1.0, 0, n], [0, -1.0, n], [0, 0, 1.0]]),
         "R": np.eye(3),

@@ -15,36 +15,35 @@ CELL = 16
 """Side of a cell in the rectified picture, in pixels."""
 
 MARGIN = 2
-"""Cells examined around the given nodes: they show where a face ends."""
+"""Extra cells examined on each side of the given nodes, to find where a face ends."""
 
 _DARK = 8.0
-"""Added to brightness before ratios are taken, so that noise in the dark is no contrast."""
+"""Added to brightness before division, so that noise in the dark does not count as contrast."""
 
 _DIP = (0.1, 4.0, 0.22)
-"""A line is certain if it is darker than both its sides by the first and the second times what the
-middles of the cells beside it show, as a share of brightness, and at the third at the latest.
+"""Darkening against both sides, as a share of brightness, at which a line is certain: the first
+value plus the second times the darkening in the middles of the cells beside it, but at most the
+third.
 """
 
 _STEP = (0.05, 0.15)
 """Colour step between cells, as a share of brightness: none, certain."""
 
 _RISE = (0.3, 0.5)
-"""How much lighter than both its sides a line is in some channel: none, certain."""
+"""Lightening of a line against both sides in some channel: none, certain."""
 
 _BASE = 0.12
 _BARE = (0.2, 0.45)
 _REFLECTING = 0.8
-"""How far a sticker's colour may vary, as a share of brightness, beside a reflection; the share of
-a cell that must be so bare of it: none, enough; and how even such a cell counts at most."""
+"""Variation of a sticker's colour beside a reflection, as a share of brightness, at most; the share
+of a cell that is free of the reflection: none, enough; and the maximum mark of such a cell."""
 
 _UNEVEN = (0.07, 0.25)
 """Deviation inside a cell as a share of brightness: even, not a sticker."""
 
 
 class Pyramid:
-    """A picture uint8[H, W, 3] to be looked at several times, with its averages over squares of
-    pixels, each made once.
-    """
+    """A picture uint8[H, W, 3] and its averages over squares of pixels, each computed once."""
 
     def __init__(self, image: Image) -> None:
         self.image = image
@@ -64,9 +63,10 @@ class Pyramid:
 class GridEvidence:
     """Marks 0..1 for R x C cells; cell (0, 0) is node ``first`` (column, row).
 
-    ``even`` float64[R, C]: of one colour. ``upright`` float64[R, C + 1] and ``level``
-    float64[R + 1, C]: a line or a colour step at the border left of, above the cell (the last:
-    right of, below the last cell). ``inside`` bool[R, C]: within the picture.
+    ``even`` float64[R, C]: the cell has one colour. ``upright`` float64[R, C + 1] and ``level``
+    float64[R + 1, C]: there is a line or a colour step at the border left of, or above, the cell
+    (the last entry: right of, or below, the last cell). ``inside`` bool[R, C]: the cell is within
+    the picture.
     """
 
     first: tuple[int, int]
@@ -76,7 +76,7 @@ class GridEvidence:
     inside: Bools
 
     def stickers(self) -> Floats:
-        """Marks of the cells as stickers: even, with four borders."""
+        """Return marks of the cells as stickers: even, with four borders."""
         borders = np.minimum(
             np.minimum(self.upright[:, :-1], self.upright[:, 1:]),
             np.minimum(self.level[:-1], self.level[1:]),
@@ -93,11 +93,11 @@ def gather(
     reflections: bool = False,
     weak: bool = True,
 ) -> GridEvidence:
-    """Look at the cells of nodes ``low`` to ``high`` (column, row; inclusive) and around them.
+    """Return the evidence for nodes ``low`` to ``high`` (column, row; inclusive) and around them.
 
-    ``homography`` float64[3, 3] leads from nodes (centres of cells) to pixels of the picture. With
-    ``reflections``, cells are even that would be without one. Without ``weak``, lines between
-    smooth cells must be as dark as any.
+    ``homography`` float64[3, 3] maps nodes (centres of cells) to pixels of the picture. With
+    ``reflections``, a cell with a reflection counts as even if the rest of it is. Without ``weak``,
+    lines between smooth cells must be as dark as others.
     """
     first = (low[0] - MARGIN, low[1] - MARGIN)
     columns = high[0] - low[0] + 1 + 2 * MARGIN
@@ -120,9 +120,9 @@ def gather(
 def _rectify(
     pyramid: Pyramid, homography: Floats, first: tuple[int, int], columns: int, rows: int
 ) -> NDArray[np.float32]:
-    """The grid seen straight on with half a cell around it, by channels: float32[3, H, W]."""
+    """Return the grid seen straight on, half a cell around it, by channel: float32[3, H, W]."""
     width, height = (columns + 1) * CELL, (rows + 1) * CELL
-    # Pixel centres of the flat picture to nodes; a node is the centre of its cell.
+    # Maps pixel centres of the flat picture to nodes; a node is the centre of its cell.
     to_nodes = np.array(
         [
             [1 / CELL, 0, first[0] - 1.0 + 0.5 / CELL],
@@ -144,8 +144,8 @@ def _rectify(
 def _average(
     pyramid: Pyramid, homography: Floats, first: tuple[int, int], columns: int, rows: int
 ) -> tuple[Image, Floats]:
-    """Average squares of pixels while cells have at least twice the pixels that they are looked at
-    in: between samples thin lines are lost, and noise is not.
+    """Average squares of pixels while cells have at least twice ``CELL`` pixels. Sampling alone
+    would lose thin lines but keep the noise.
     """
     centre = np.array([first[0] + columns / 2, first[1] + rows / 2])
     steps = centre + np.array([[0, 0], [1, 0], [0, 1]])
@@ -160,14 +160,14 @@ def _average(
 
 
 def _bands(planes: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
-    """Means along two bands in the middle of every row of cells, float32[3, 2 * rows, W]."""
+    """Return means of two bands in the middle of every row of cells, float32[3, 2 * rows, W]."""
     body = planes[:, CELL // 2 : -CELL // 2].reshape(3, rows, 4, CELL // 4, -1)
     means = body[:, :, 1:3].sum(axis=3) * np.float32(4 / CELL)
     return np.asarray(means.reshape(3, 2 * rows, -1))
 
 
 def _borders(bands: NDArray[np.float32], count: int, weak: bool) -> Floats:
-    """Marks float64[rows, count + 1] of the borders along rows with ``count`` cells.
+    """Return marks float64[rows, count + 1] of the borders along rows with ``count`` cells.
 
     ``bands`` float32[3, 2 * rows, pixels] are the colours along the two bands of each row.
     """
@@ -180,20 +180,20 @@ def _borders(bands: NDArray[np.float32], count: int, weak: bool) -> Floats:
     dip, middles = dip[:, ::2], dip[:, 1::2]
     certain: NDArray[np.float32] | float = _DIP[2]
     if weak:
-        # Between smooth cells a weak line is one as well; in wood grain it is none.
+        # Between smooth cells a weak line is a border; in wood grain it is not.
         beside = np.zeros_like(dip)
         np.maximum(middles, 0.0, out=beside[:, :-1])
         np.maximum(beside[:, 1:], middles, out=beside[:, 1:])
         certain = np.minimum(_DIP[0] + _DIP[1] * beside, _DIP[2])
     mark = np.minimum(np.maximum(np.maximum(dip / certain, np.maximum(step, rise)), 0.0), 1.0)
-    # A border runs the whole length of a cell; what only crosses it is in one of the bands.
+    # A border runs the whole length of a cell; anything that only crosses is in one band.
     return np.asarray(mark.reshape(-1, 2, count + 1).min(axis=1), dtype=np.float64)
 
 
 def _contrasts(around: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
-    """Return three contrasts of stretches float32[3, ..., CELL], as shares of brightness: how much
-    darker than both its sides the middle is, how much the sides differ, and how much lighter the
-    middle is in some channel.
+    """Return three contrasts of stretches float32[3, ..., CELL], as shares of brightness: the
+    darkening of the middle against both sides, the difference of the sides, and the lightening of
+    the middle in some channel.
     """
     half = CELL // 2
     reach, near, far = round(0.19 * CELL), round(0.25 * CELL), round(0.47 * CELL)
@@ -206,13 +206,13 @@ def _contrasts(around: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
     brighter = np.maximum(bright_before, bright_after)
     dip = 1.0 - line / np.minimum(bright_before, bright_after)
     step = np.abs(before - after).max(axis=0) / brighter
-    # White plastic is lighter than stickers in the channels that they lack.
+    # White plastic is lighter than coloured stickers in the channels that are dark in them.
     rise = (stretch.max(axis=3) - np.maximum(before, after)).max(axis=0) / brighter
     return dip, step, rise
 
 
 def _evenness(planes: NDArray[np.float32], columns: int, rows: int) -> Floats:
-    """Marks float64[rows, columns] from the middles of the cells."""
+    """Return marks float64[rows, columns] for evenness in the middles of the cells."""
     edge, inner = CELL // 2, slice(CELL // 4, -CELL // 4)
     body = planes[:, edge:-edge, edge:-edge].reshape(3, rows, CELL, columns, CELL)
     middles = body[:, :, inner, :, inner]
@@ -227,8 +227,9 @@ def _evenness(planes: NDArray[np.float32], columns: int, rows: int) -> Floats:
 
 
 def _bare_share(bands: NDArray[np.float32], columns: int) -> Floats:
-    """Marks float64[rows, columns]: how much of a cell is of one colour, where nothing in it is
-    darker than that in any channel, so that the rest may be a reflection on it.
+    """Return marks float64[rows, columns] for the share of a cell with its darkest colour.
+
+    Nothing in the cell is darker than that in any channel, so the rest may be a reflection.
     """
     body = bands[..., CELL // 2 : -CELL // 2].reshape(3, -1, 2, columns, CELL)
     samples = body[..., CELL // 4 : -CELL // 4].transpose(1, 3, 2, 4, 0)

@@ -1,4 +1,4 @@
-"""Finding the face of a cube in a photograph: its place, its number of layers, the fit."""
+"""Finding the face of a cube in a photograph: its position, its number of layers and the fit."""
 
 from __future__ import annotations
 
@@ -30,54 +30,54 @@ SIZES = (2, 3, 4, 5, 6, 7)
 """Layers of the cubes that the solver solves."""
 
 _WORK_SIDE = 640
-"""Longer side of the picture that is searched; larger photographs are shrunk first."""
+"""Longer side of the picture that is searched. Larger photographs are shrunk first."""
 
 _WEAK_LEVELS = (10, 7, 5)
-"""Down to what noise leaves of a step once pictures are averaged to these sizes."""
+"""Levels of weak edges, which stand out from the noise in pictures averaged to coarse sizes."""
 
 _COARSE_LOOKS = ((320, EDGE_LEVELS), (320, _WEAK_LEVELS), (160, (*EDGE_LEVELS, *_WEAK_LEVELS)))
-"""If nothing holds, it is searched again at these sizes and edge levels: reflections, texture,
-noise and the rounded edges of stickers without borders vanish, so that in the end weak steps count
-as edges. That finds the gaps between pieces of one colour.
+"""Sizes and edge levels of further searches if no grid holds. Reflections, texture, noise and the
+rounded edges of stickers without borders vanish, so that weak steps count as edges in the end. That
+finds the gaps between pieces of one colour.
 """
 
 _FINE_SIDE = 1920
 _TILE = 640
 _FAR_FACE = 200
-"""Then at this size, in squares of the second side that overlap by the third: a smaller face, in
-pixels, has stickers of too few pixels at the working size.
+"""Size of the picture for a final search, side of the squares searched and their overlap. At the
+working size, the stickers of a face smaller than the overlap have too few pixels.
 """
 
 _FINER = 1.5
-"""How many times larger than the working size a picture must be for that to be worth it."""
+"""Minimum ratio of a picture's size to the working size for that search to be worthwhile."""
 
 _FAR_PITCH = 20.0
-"""Pixels from a cell to the next, at the working size, below which a finer scale helps."""
+"""Pixels from one cell to the next, at the working size, below which a finer scale helps."""
 
 _CLEAR_PITCH = 16.0
-"""Pixels from a cell to the next at which its borders can be judged."""
+"""Pixels from one cell to the next at which its borders can be judged."""
 
 _SURE = 0.75
 WORST = 0.3
 _WORST_HINTED = 0.15
 _LEAST = 0.1
-"""Fits below these are no faces; where a face is expected less is enough, and least where other
-pictures of the cube decide as well.
+"""Fit that ends a search, and minimum fits of a face: usually, at an expected position, and if
+other pictures of the cube decide as well.
 """
 
 _HOLDS = 0.5
-"""Fit from which no further search is worth its time. What was found stays a candidate, whatever
-its fit, which is its likelihood when six pictures or a cube decide.
+"""Fit from which further searches are not worth their time. All grids found remain candidates; six
+pictures or a cube weigh them by their fit.
 """
 
 _SAME_PLACE = 0.2
-"""Two grids that hold and whose corners differ by less than this, in stickers, are one face."""
+"""Difference of corners, in stickers, below which two grids that hold are the same face."""
 
 
 class NoFace(CubistError):
     """No face of a cube was found in a picture.
 
-    ``searches``: if six pictures were searched, what was found in each, by face letter.
+    ``searches``: if six pictures were searched, the results for each, by face letter.
     """
 
     code = "no-face"
@@ -87,9 +87,11 @@ class NoFace(CubistError):
 
 @dataclass(frozen=True, eq=False)
 class FaceGrid:
-    """A face found: ``size`` layers; ``homography`` float64[3, 3] from face coordinates (column
-    and row, 0..size, the face's corners at the ends) to pixels; ``fit`` 0..1; ``seen`` the share
-    of stickers found one by one, the others are inferred from the grid.
+    """A face in a picture.
+
+    ``size`` is its number of layers. ``homography`` float64[3, 3] maps face coordinates (column and
+    row, 0..size, with the corners at the ends) to pixels. ``fit`` is 0..1. ``seen`` is the share of
+    stickers found individually; the others are inferred from the grid.
     """
 
     size: int
@@ -99,7 +101,7 @@ class FaceGrid:
 
     @classmethod
     def from_corners(cls, corners: ArrayLike, size: int, fit: float = 1.0) -> FaceGrid:
-        """A face whose four corners are known: pixels, clockwise from the top left."""
+        """Return the face with these four corners: pixels, clockwise from the top left."""
         n = float(size)
         face = np.array([[0, 0], [n, 0], [n, n], [0, n]], dtype=np.float32)
         pixels = np.asarray(corners, dtype=np.float32)
@@ -108,7 +110,7 @@ class FaceGrid:
 
     @property
     def quads(self) -> NDArray[np.float32]:
-        """Corners of the cells float32[N*N, 4, 2], row by row; from the top left clockwise."""
+        """Corners of the cells float32[N*N, 4, 2], row by row, clockwise from the top left."""
         axis = np.arange(self.size, dtype=np.float64)
         cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 1, 2)
         corners = cells + np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
@@ -135,7 +137,7 @@ class FaceGrid:
 
     def scale(self, factor: float) -> FaceGrid:
         """Return the same face in a picture ``factor`` times as large."""
-        # Pixel centres are at whole numbers: their origin moves by half a pixel.
+        # Pixel centres are at whole numbers, so scaling also shifts the origin.
         shift = 0.5 * (factor - 1.0)
         scale = np.array([[factor, 0, shift], [0, factor, shift], [0, 0, 1.0]])
         return FaceGrid(self.size, scale @ self.homography, self.fit, self.seen)
@@ -148,9 +150,9 @@ class FaceGrid:
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """The search for a face in a picture uint8[H, W, 3].
+    """The result of searching a picture uint8[H, W, 3] for a face.
 
-    ``size``: layers of the cube, as all pictures have it; ``grid``: a face of it, if one was found;
+    ``size``: layers of the cube according to all pictures; ``grid``: its face, if one was found;
     ``found``: grids of any size that may be faces, likeliest first.
     """
 
@@ -161,7 +163,7 @@ class SearchResult:
 
 
 def locate_face(image: Image, sizes: Collection[int] = SIZES) -> FaceGrid:
-    """The likeliest face in a picture uint8[H, W, 3]; raises :class:`NoFace`."""
+    """Return the likeliest face in a picture uint8[H, W, 3]. Raise :class:`NoFace`."""
     grids = locate_grids(image, sizes)
     if not grids:
         raise NoFace(
@@ -174,9 +176,9 @@ def locate_face(image: Image, sizes: Collection[int] = SIZES) -> FaceGrid:
 def locate_grids(
     image: Image, sizes: Collection[int] = SIZES, *, thorough: bool = True
 ) -> list[FaceGrid]:
-    """Faces that may be in the picture, at most one for each size and place, likeliest first.
+    """Return faces that may be in the picture, likeliest first, without parts of larger ones.
 
-    If nothing holds, a ``thorough`` search continues at coarser and finer scales.
+    If no grid holds, a ``thorough`` search continues at coarser and finer scales.
     """
     if thorough:
         grids = locate_candidates(image, sizes)
@@ -188,8 +190,8 @@ def locate_grids(
 
 
 def locate_candidates(image: Image, sizes: Collection[int] = SIZES) -> list[FaceGrid]:
-    """Whatever may be a face in the picture, likeliest first: for several pictures of a cube that
-    decide together. Small faces are left to :func:`locate_far`.
+    """Return all grids that may be a face, likeliest first, for several pictures of a cube to
+    decide together. :func:`locate_far` finds small faces.
     """
     usual = _Search(image, _WORK_SIDE)
     grids = usual.find_grids(sizes)
@@ -205,12 +207,12 @@ def locate_candidates(image: Image, sizes: Collection[int] = SIZES) -> list[Face
 
 
 def is_far(image: Image, grid: FaceGrid) -> bool:
-    """True if a face is so small that :func:`locate_far` may see more of such ones."""
+    """Return True if a face is so small that :func:`locate_far` may see more of it."""
     return grid.pitch < _FAR_PITCH * max(_longer(image) / _WORK_SIDE, 1.0)
 
 
 def holds(grids: Collection[FaceGrid]) -> bool:
-    """True if one of the grids is more likely a face than not."""
+    """Return True if one of the grids is more likely a face than not."""
     return any(grid.fit >= _HOLDS for grid in grids)
 
 
@@ -219,7 +221,7 @@ def _longer(image: Image) -> int:
 
 
 def locate_far(image: Image, sizes: Collection[int] = SIZES) -> list[FaceGrid]:
-    """Small faces that may be in a large picture, looked for square by square."""
+    """Return small faces that may be in a large picture, searched square by square."""
     if _longer(image) <= _FINER * _WORK_SIDE:
         return []
     work, factor = shrink(image, _FINE_SIDE)
@@ -236,8 +238,8 @@ def locate_far(image: Image, sizes: Collection[int] = SIZES) -> list[FaceGrid]:
 
 
 class _Search:
-    """A picture shrunk to a longer side of at most ``side``, with its edges and the patches at each
-    edge level, which several searches share.
+    """A picture shrunk to a longer side of at most ``side``, with its edges and patches at each
+    edge level, for use by several searches.
     """
 
     def __init__(self, image: Image, side: int) -> None:
@@ -259,9 +261,9 @@ class _Search:
         levels: Sequence[int] = (),
         reflections: bool = False,
     ) -> list[FaceGrid]:
-        """Faces that may be in the picture, in the pixels of the whole one.
+        """Return faces that may be in the picture, in pixels of the full size.
 
-        ``levels`` of edges: the usual ones if there are none.
+        ``levels``: edge levels (default: the usual ones).
         """
         every: Blobs | None = None
         grids: list[FaceGrid] = []
@@ -277,7 +279,7 @@ class _Search:
 
 
 def _is_settled(grids: list[FaceGrid]) -> bool:
-    """True if one grid is sure, or if the best two were found alike at different edge levels."""
+    """Return True if one grid is sure, or the best two, from different edge levels, agree."""
     best = sorted(grids, key=lambda grid: -grid.fit)[:2]
     if best and best[0].fit >= _SURE:
         return True
@@ -287,14 +289,14 @@ def _is_settled(grids: list[FaceGrid]) -> bool:
 
 
 class HintedSearch:
-    """Faces of one picture uint8[H, W, 3] near where hints have them: for faces of which too little
-    can be seen to find them alone."""
+    """A search of a picture uint8[H, W, 3] near the positions in hints, for faces that show too
+    little to be found otherwise."""
 
     def __init__(self, image: Image) -> None:
         self._work = _Search(image, _WORK_SIDE)
 
     def near(self, hint: FaceGrid) -> FaceGrid | None:
-        """Return the face near the hint, of its size; None if there is none."""
+        """Return the face of the hint's size near it, or None."""
         placed = _node_homography(hint.scale(1.0 / self._work.factor))
         windows = [
             window
@@ -312,12 +314,12 @@ class HintedSearch:
 
 
 def confirm_grid(image: Image, hint: FaceGrid) -> FaceGrid | None:
-    """Return the face near a hint from another picture of the same camera and size, or None."""
+    """Return the face near a hint, or None. The hint's picture is of the same camera and size."""
     return HintedSearch(image).near(hint)
 
 
 def cell_evidence(image: Image, grid: FaceGrid) -> GridEvidence:
-    """Return a picture's evidence for and against each cell of a grid."""
+    """Return the evidence in a picture for and against each cell of a grid."""
     work, factor = shrink_to_cells(image, grid)
     last = (grid.size - 1, grid.size - 1)
     nodes = _node_homography(grid.scale(1.0 / factor))
@@ -325,23 +327,23 @@ def cell_evidence(image: Image, grid: FaceGrid) -> GridEvidence:
 
 
 def shrink_to_cells(image: Image, grid: FaceGrid) -> tuple[Image, float]:
-    """Shrink a picture to the size at which its cells are judged; return it and the factor.
+    """Shrink a picture to the size at which its cells are judged. Return it and the factor.
 
-    Small faces are looked at in more of the picture's pixels.
+    A picture of a small face keeps more of its pixels.
     """
     clear = _CLEAR_PITCH * _longer(image) / grid.pitch
     return shrink(image, max(_WORK_SIDE, round(clear)))
 
 
 def patches_in_rows(image: Image) -> int:
-    """Count the sticker-like patches that stand together in rows and columns."""
+    """Count the sticker-like patches that form rows and columns together."""
     work, _ = shrink(image)
     lattices = find_lattices(find_blobs(edge_strength(work), EDGE_LEVELS[0]).distinct())
     return max((len(lattice.blobs) for lattice in lattices), default=0)
 
 
 def _node_homography(grid: FaceGrid) -> Floats:
-    """The homography from nodes, which are the centres of cells, to pixels."""
+    """Return the homography from nodes (the centres of cells) to pixels."""
     return np.asarray(grid.homography @ np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]]))
 
 
@@ -355,7 +357,7 @@ def _drop_parts(grids: list[FaceGrid]) -> list[FaceGrid]:
 
 
 def _is_part(grid: FaceGrid, whole: FaceGrid) -> bool:
-    """True if all cells of a grid are cells of a larger one that is at least half as good."""
+    """Return True if all cells of a grid belong to a larger one that is at least half as good."""
     if whole.size <= grid.size or whole.fit < _HOLDS * grid.fit:
         return False
     places = project(inverse_of(whole.homography), grid.centres)
@@ -364,7 +366,7 @@ def _is_part(grid: FaceGrid, whole: FaceGrid) -> bool:
 
 
 def shrink(image: Image, side: int = _WORK_SIDE) -> tuple[Image, float]:
-    """Shrink a picture to a longer side of at most ``side``; return it and the factor."""
+    """Shrink a picture to a longer side of at most ``side``. Return it and the factor."""
     factor = _longer(image) / side
     if factor <= 1.0:
         return image, 1.0
@@ -376,11 +378,11 @@ def shrink(image: Image, side: int = _WORK_SIDE) -> tuple[Image, float]:
 def candidate_faces(
     work: Image, sizes: Collection[int], *, flattest: float, reflections: bool = False
 ) -> tuple[list[FaceGrid], list[Blobs]]:
-    """Return whatever may be a face in a picture of working size, and the patches at every edge
-    level.
+    """Return all grids that may be a face in a picture of working size, and the patches at every
+    edge level.
 
-    ``flattest`` as for :func:`vision.locate.lattice.find_blobs`. A picture of several faces has
-    several; the best of them does not end the search.
+    ``flattest`` as for :func:`vision.locate.lattice.find_blobs`. A good face does not end the
+    search, so that several faces in one picture are found.
     """
     edges, pyramid = edge_strength(work), Pyramid(work)
     levels = [find_blobs(edges, level, flattest).distinct() for level in EDGE_LEVELS]
@@ -396,9 +398,9 @@ def candidate_faces(
 def _grids_of(
     pyramid: Pyramid, blobs: Blobs, sizes: Collection[int], reflections: bool
 ) -> list[FaceGrid]:
-    """Search faces among the patches, in the largest lattices first, until one is sure.
+    """Search for faces among the patches, in the largest lattices first, until one is sure.
 
-    Under ``reflections`` a whole row may have no patches: in faces that have three.
+    With ``reflections``, a whole row of a face with at least three rows may lack patches.
     """
     searches = [(find_lattices(blobs), sizes)]
     if reflections and (larger := [size for size in sizes if size > 2]):

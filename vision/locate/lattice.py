@@ -1,7 +1,6 @@
-"""Sticker-like patches of a photograph, and the square lattices in which they stand.
+"""Finding sticker-like patches in a photograph, and the square lattices that they form.
 
-A patch is a compact region without an edge inside; lattices are found among rows and columns of
-patches.
+A patch is a compact region without an edge inside. Lattices are rows and columns of patches.
 """
 
 from __future__ import annotations
@@ -18,32 +17,33 @@ from vision.frame import Bools, Floats, Image
 EDGE_LEVELS = (28, 14, 56)
 """Steps of the strongest channel (0..255 within three pixels) that count as an edge, best first.
 
-Each is a stage of the search that adds candidates: how well a grid fits does not depend on the
-level at which its patches were found.
+The search uses one after the other and adds the candidates of each. The fit of a grid does not
+depend on the level at which its patches were found.
 """
 
 _MIN_SIDE = 5.0
-"""Pixels: smaller patches are noise."""
+"""Minimum side of a patch in pixels. Smaller ones are noise."""
 
 _LARGEST_SHARE = 0.3
-"""Of the picture's area: no sticker of a face that is in view as a whole is larger."""
+"""Maximum area of a patch as a share of the picture's. No sticker of a whole face is larger."""
 
 _SOLIDITY = (0.25, 0.86)
 """Area as a share of the convex hull's: too ragged below the first, whole above the second."""
 
 _FACE_AREA = 9.2
-"""Times the area of a patch from which another is a face around it; a logo's sticker is smaller."""
+"""Ratio of areas from which the larger patch is a face around the smaller one, not a sticker around
+a logo."""
 
 _PAIRS = 2**17
-"""Pairs of patches looked at together: a picture full of texture has thousands of patches, and
-tables of all their pairs would take gigabytes."""
+"""Maximum number of pairs of patches in a table. A picture full of texture has thousands of
+patches, and tables of all their pairs would take gigabytes."""
 
 _FLATTEST = 0.5
-"""Width of a patch as a share of its length: faces seen from aside are flatter."""
+"""Minimum width of a patch as a share of its length. Faces seen at a steep angle have less."""
 
 _PARALLELOGRAM = (0.88, 1.09)
-"""Area by that of the parallelogram with the same moments: above a triangle's (0.87), and up to an
-ellipse's (1.05) with the noise of small patches."""
+"""Limits of the ratio of a patch's area to that of the parallelogram with the same moments: above a
+triangle's (0.87), and up to an ellipse's (1.05) plus the noise of small patches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Blobs:
         return len(self.areas)
 
     def join_with(self, other: Blobs) -> Blobs:
-        """Return all patches of both."""
+        """Return the patches of both."""
         return Blobs(
             np.concatenate([self.centres, other.centres]),
             np.concatenate([self.areas, other.areas]),
@@ -88,15 +88,15 @@ class Blobs:
 
 
 def _parts(rows: int, columns: int) -> Iterator[slice]:
-    """Slices of the rows of a table, none of more than ``_PAIRS`` entries unless a row is."""
+    """Yield slices of a table's rows with at most ``_PAIRS`` entries, or else a single row."""
     height = max(1, _PAIRS // max(1, columns))
     return (slice(first, min(first + height, rows)) for first in range(0, rows, height))
 
 
 def edge_strength(image: Image) -> Image:
-    """Largest step of any channel around every pixel, uint8[H, W]."""
-    # Channel by channel: half the time that OpenCV needs for all at once. split() is slow, and so
-    # is new memory for every step.
+    """Return the largest step of any channel around every pixel, uint8[H, W]."""
+    # One channel at a time takes half the time that OpenCV needs for all at once. split() is slow,
+    # and so is allocating memory for every step.
     strongest = np.zeros(image.shape[:2], np.uint8)
     channel, smooth, steps = (np.empty_like(strongest) for _ in range(3))
     for number in range(3):
@@ -108,9 +108,9 @@ def edge_strength(image: Image) -> Image:
 
 
 def find_blobs(edges: Image, level: int, flattest: float = _FLATTEST) -> Blobs:
-    """Compact parallelogram-like patches in which no step reaches ``level``.
+    """Return the compact parallelogram-like patches in which no step reaches ``level``.
 
-    Those narrower than ``flattest`` of their length are left out.
+    Omits patches whose width is less than ``flattest`` times their length.
     """
     _, flat = cv2.threshold(edges, level - 1, 255, cv2.THRESH_BINARY_INV)
     contours, _ = cv2.findContours(flat, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
@@ -124,9 +124,9 @@ def find_blobs(edges: Image, level: int, flattest: float = _FLATTEST) -> Blobs:
 
 
 def _blob(contour: cv2.typing.MatLike, largest: float, flattest: float) -> tuple[float, ...] | None:
-    """Centre, area and covariance of what a contour encloses, if it may be a sticker.
+    """Return centre, area and covariance of a contour's interior, if it may be a sticker.
 
-    A bay in a patch, as glare at its edge leaves, is filled.
+    Fills a notch in a patch, for example from glare at its edge.
     """
     if len(contour) < 4:
         return None
@@ -142,12 +142,12 @@ def _blob(contour: cv2.typing.MatLike, largest: float, flattest: float) -> tuple
 
 
 def _describe(contour: cv2.typing.MatLike, flattest: float) -> tuple[float, ...] | None:
-    """Centre (x, y), area and covariance (xx, xy, yy) of a parallelogram, None for other shapes."""
+    """Return centre (x, y), area and covariance (xx, xy, yy) of a parallelogram, else None."""
     moments = cv2.moments(contour)
     area = moments["m00"]
     xx, xy, yy = (moments[key] / area for key in ("mu20", "mu11", "mu02"))
     spread = max(xx * yy - xy * xy, 0.0) ** 0.5
-    # Affine invariant: 1 for every parallelogram, 1.05 for an ellipse, less with bays and tails.
+    # Affine invariant: 1 for every parallelogram, 1.05 for an ellipse, less with notches and tails.
     if not _PARALLELOGRAM[0] <= area / (12.0 * spread + 1e-9) <= _PARALLELOGRAM[1]:
         return None
     half = 0.5 * (xx + yy)
@@ -163,40 +163,43 @@ _PITCH = (0.92, 2.1)
 """Distance of neighbouring stickers in units of the patch side."""
 
 _TWO_PITCHES = (1.84, 2.6)
-"""The same of stickers with one between them."""
+"""Distance of stickers with one between them, in units of the patch side."""
 
 _SAME_SIZE = 2.2
-"""Largest ratio of areas within one face: perspective, blur, a logo."""
+"""Maximum ratio of areas within one face, because of perspective, blur or a logo."""
 
 _ON_NODE = 0.2
-"""A patch belongs to a node if it is nearer than this, in pitches."""
+"""Maximum distance of a patch from its node, in pitches."""
 
 _REACH = 6
-"""Nodes to look for on either side of the seed: seven layers at most."""
+"""Number of nodes to search on either side of the seed, enough for seven layers."""
 
 _UPRIGHT = 0.25
-"""Cosine of the angle between the two steps of a frame, at most, as the patch's shape has it."""
+"""Maximum cosine of the angle between the two steps of a frame, in the metric of the patch."""
 
 _EQUAL = 0.35
-"""Logarithm of the ratio of their squared lengths, at most."""
+"""Maximum logarithm of the ratio of their squared lengths."""
 
 _FLAT = 1e-12
-"""Determinant, with the largest entry 1, below which a homography flattens the plane; the smallest
-faces that are looked for have 1e-7.
+"""Determinant, with the largest entry scaled to 1, below which a homography flattens the plane. The
+smallest faces in question have 1e-7.
 """
 
 _NEIGHBOURS = 10
 _SEEDS = 400
 _KEPT = 8
-"""Limits of the work on pictures full of texture: a patch has four neighbours on its face and as
-many beside it, a face of seven layers gives under 400 frames, and few pictures have eight lattices.
+"""Maximum numbers of neighbours, seeds and lattices, for pictures full of texture. A patch has four
+neighbours on its face and as many others nearby, a face of seven layers has fewer than 400 frames,
+and few pictures have eight lattices.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """Patches on integer nodes: ``nodes`` int64[k, 2] (column, row), ``blobs`` their numbers,
-    ``homography`` float64[3, 3] from node coordinates to pixels, ``residual`` the mean distance
+    """Patches on integer nodes.
+
+    ``nodes`` are int64[k, 2] (column, row) and ``blobs`` the numbers of the patches there.
+    ``homography`` float64[3, 3] maps node coordinates to pixels. ``residual`` is the mean distance
     from patch to node in pitches.
     """
 
@@ -207,7 +210,7 @@ class Lattice:
 
 
 def project(homography: Floats, points: Floats) -> Floats:
-    """Points float64[..., 2] through a homography."""
+    """Map points float64[..., 2] through a homography."""
     x, y = points[..., 0], points[..., 1]
     (a, b, c), (d, e, f), (g, h, i) = homography.tolist()
     w = np.asarray(g * x + h * y + i)
@@ -219,7 +222,7 @@ def project(homography: Floats, points: Floats) -> Floats:
 
 
 def inverse_of(homography: Floats) -> Floats:
-    """The homography that leads back."""
+    """Return the inverse of a homography."""
     (a, b, c), (d, e, f), (g, h, i) = homography.tolist()
     rest = np.array(
         [
@@ -237,7 +240,7 @@ def _determinant(homography: Floats) -> float:
 
 
 def _invert_pairs(matrices: Floats) -> Floats:
-    """The inverses of matrices float64[..., 2, 2]."""
+    """Return the inverses of matrices float64[..., 2, 2]."""
     a, b, c, d = (matrices[..., i, j] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
     found = np.empty(matrices.shape)
     determinant = a * d - b * c
@@ -247,9 +250,9 @@ def _invert_pairs(matrices: Floats) -> Floats:
 
 
 def is_proper(homography: Floats) -> bool:
-    """True if a homography has an inverse.
+    """Return True if a homography has an inverse.
 
-    One fitted to patches that only seem to stand in rows may flatten the plane into a line.
+    If the patches only seem to be in rows, the fitted homography may flatten the plane into a line.
     """
     if not np.isfinite(homography).all():
         return False
@@ -257,15 +260,15 @@ def is_proper(homography: Floats) -> bool:
 
 
 def spans_plane(nodes: Ints) -> bool:
-    """True if nodes int64[k, 2] are not all in one line, so that they define a frame."""
+    """Return True if nodes int64[k, 2] are not all on one line, so that they define a frame."""
     steps = nodes - nodes[:1]
     (xx, xy), (_, yy) = (steps.T @ steps).tolist()
     return bool(xx * yy > xy * xy)
 
 
 def fit_homography(sources: Floats, targets: Floats) -> Floats:
-    """Least squares homography (direct linear transform on normalised points, Hartley 1997);
-    an affine map for fewer than six points, which leave the perspective undetermined.
+    """Return the least squares homography (direct linear transform on normalised points, Hartley
+    1997), or an affine map for fewer than six points, which do not determine the perspective.
     """
     if len(sources) < 6:
         return _fit_affine(sources, targets)
@@ -284,7 +287,7 @@ def fit_homography(sources: Floats, targets: Floats) -> Floats:
 
 
 def _fit_affine(sources: Floats, targets: Floats) -> Floats:
-    """The map of sources that :func:`spans_plane` accepts, by the normal equations."""
+    """Return the affine map by normal equations for sources that :func:`spans_plane` accepts."""
     source, target = (points.sum(axis=0) / len(points) for points in (sources, targets))
     own = sources - source
     linear = (targets - target).T @ own @ _invert_pairs(own.T @ own)
@@ -294,7 +297,7 @@ def _fit_affine(sources: Floats, targets: Floats) -> Floats:
 
 
 def _normalise(points: Floats) -> tuple[Floats, Floats]:
-    """Points around the origin at a mean distance of the root of two, and the map to them."""
+    """Return points around the origin at a mean distance of sqrt(2), and the map to them."""
     x, y = (points.sum(axis=0) / len(points)).tolist()
     offsets = points - (x, y)
     distance = float(np.sqrt(np.square(offsets).sum(axis=1)).sum()) / len(points)
@@ -303,8 +306,9 @@ def _normalise(points: Floats) -> tuple[Floats, Floats]:
 
 
 def find_lattices(blobs: Blobs, *, gaps: bool = False) -> list[Lattice]:
-    """Lattices of at least three patches, the most populated first, no two alike. With ``gaps``
-    those too whose patches are next but one, because a reflection covers a row between them.
+    """Return lattices of at least three patches, the most populated first, all different.
+
+    ``gaps`` includes lattices in which a reflection covers a row between patches.
     """
     if len(blobs) < 3:
         return []
@@ -328,9 +332,9 @@ def find_lattices(blobs: Blobs, *, gaps: bool = False) -> list[Lattice]:
 
 
 def _seeds(blobs: Blobs, gaps: bool) -> tuple[Ints, Floats]:
-    """Patches with a neighbour on either axis: patch numbers int64[s], frames float64[s, 2, 2]
-    whose columns are the two steps. Distances are measured by the patch's own shape, so that a
-    tilted face looks square.
+    """Return patches with a neighbour on each axis: numbers int64[s] and frames float64[s, 2, 2],
+    whose columns are the two steps. Distances are measured in the metric of the patch's shape, so
+    that a tilted face is square.
     """
     inverse = _invert_pairs(blobs.shapes)
     found = [_seeds_of(blobs, inverse, part, gaps) for part in _parts(len(blobs), len(blobs))]
@@ -341,7 +345,7 @@ def _seeds(blobs: Blobs, gaps: bool) -> tuple[Ints, Floats]:
 
 
 def _seeds_of(blobs: Blobs, inverse: Floats, part: slice, gaps: bool) -> tuple[Ints, Floats]:
-    """Patches of ``part`` with their frames; ``inverse`` float64[n, 2, 2] is of all shapes."""
+    """Return the seeds in ``part``; ``inverse`` float64[n, 2, 2] has the inverses of all shapes."""
     steps = blobs.centres - blobs.centres[part, None]
     x, y = steps[..., 0], steps[..., 1]
     xx, xy, yy = (inverse[part, i, j, None] for i, j in ((0, 0), (0, 1), (1, 1)))
@@ -362,11 +366,11 @@ def _seeds_of(blobs: Blobs, inverse: Floats, part: slice, gaps: bool) -> tuple[I
 
 
 def _frames(steps: Floats, taken: Bools, inverse: Floats) -> tuple[Ints, Floats]:
-    """Pairs of steps that stand upright on each other and are equally long, as columns.
+    """Return the patches, and frames with pairs of perpendicular, equally long steps as columns.
 
-    ``steps`` float64[n, k, 2] lead to the neighbours of each patch, ``taken`` says which count.
-    Returns the patches and their frames. Signs are turned so that the first step points right and
-    the second down: a frame is a face as it stands in the picture, whichever corner the patch is.
+    ``steps`` float64[n, k, 2] lead to the neighbours of each patch; ``taken`` selects some. Signs
+    are chosen so that the first step points right and the second down. A frame then has the
+    orientation of the face in the picture, for any position of the patch on it.
     """
     metric = steps @ inverse @ steps.transpose(0, 2, 1) / 12.0
     lengths = np.maximum(np.diagonal(metric, axis1=1, axis2=2), 1e-12)
@@ -384,7 +388,7 @@ def _frames(steps: Floats, taken: Bools, inverse: Floats) -> tuple[Ints, Floats]
 
 
 def _support(blobs: Blobs, anchors: Ints, frames: Floats) -> Ints:
-    """Count the patches near nodes of each frame, within two steps of its anchor."""
+    """Count the patches near nodes of each frame, at most two steps from its anchor."""
     counts = [
         _support_of(blobs, anchors[part], frames[part]) for part in _parts(len(anchors), len(blobs))
     ]
@@ -406,8 +410,8 @@ def _support_of(blobs: Blobs, anchors: Ints, frames: Floats) -> Ints:
 
 
 def _grow(blobs: Blobs, anchor: int, frame: Floats, nearest: int) -> Lattice | None:
-    """The lattice that a frame starts: matched ever farther out, fitted again at every ring; the
-    first reaches to the ``nearest`` nodes where patches may be.
+    """Return the lattice grown from a frame: match patches in ever larger rings and fit again after
+    each. The first ring extends ``nearest`` nodes, to the first possible patches.
     """
     homography = np.eye(3)
     homography[:2, :2], homography[:2, 2] = frame, blobs.centres[anchor]
@@ -432,7 +436,7 @@ def _grow(blobs: Blobs, anchor: int, frame: Floats, nearest: int) -> Lattice | N
 
 
 def _match(blobs: Blobs, candidates: Ints, homography: Floats, reach: int) -> tuple[Ints, Ints]:
-    """The nearest patch for every node within reach of the origin that has one."""
+    """Return the nearest patch for every node within reach of the origin that has one."""
     inverse = inverse_of(homography)
     places = project(inverse, blobs.centres[candidates])
     nodes = np.round(places)

@@ -28,25 +28,26 @@ from vision.measure.stickers import measure_face
 from vision.reasons import Reason
 
 _STEADY = 0.4
-"""Pitches by which the corners of a face move between the pictures of a fixed camera, at most."""
+"""Maximum movement of a face's corners between pictures of a fixed camera, in pitches."""
 
 _WITNESSES = 3
-"""Other pictures that are needed to say where the face is."""
+"""Minimum number of other pictures that determine the position of the face."""
 
 _POOR = 0.5
-"""Median fit of six faces below which each picture is checked for what else it shows."""
+"""Median fit of six faces below which each picture is checked for an obstacle or another cube."""
 
 _MISSED = 0.05
-"""What a face counts, and fits, on which no grid of the size was found."""
+"""Fit assumed for a face if no grid of the size was found."""
 
 _ELSEWHERE = 0.4
-"""Pitches from which on two grids show other stickers."""
+"""Distance in pitches above which two grids show different stickers."""
 
 _AS_GOOD = 0.4
-"""Share of a grid's fit that one where the other pictures have the face needs to replace it."""
+"""Minimum ratio of fits for a grid at the position of the face in other pictures to replace a
+grid elsewhere."""
 
 _OTHERS = 3
-"""Other places of a face, at most, that are worth a reading."""
+"""Maximum number of other positions of a face to read."""
 
 _Candidates = Mapping[str, Sequence[FaceGrid]]
 
@@ -55,10 +56,10 @@ _Candidates = Mapping[str, Sequence[FaceGrid]]
 class LocatedCube:
     """One grid per picture, all of one size.
 
-    ``others`` are places at which the picture may show the face instead, likeliest first.
-    ``doubt``: the problem with pictures in which the face hardly shows, or was only assumed where
-    the others have it. Unless the cube is then read surely, report that to the person.
-    ``searches``: what was found in each picture.
+    ``others`` are other possible positions of the face in each picture, likeliest first.
+    ``doubt``: the problem with pictures in which the face hardly shows, or was only assumed at its
+    position in the others. Report it to the person unless the cube is read with certainty.
+    ``searches``: the results of the search in each picture.
     """
 
     grids: Mapping[str, FaceGrid]
@@ -82,7 +83,7 @@ class CubeScan:
     searches: Mapping[str, SearchResult] = field(default_factory=dict)
 
     def replace_grid(self, face: str, grid: FaceGrid) -> CubeScan:
-        """Return the scan with a face measured at another place of its picture."""
+        """Return the scan with a face measured at another position in its picture."""
         grids = {**self.grids, face: grid}
         return replace(self, grids=grids, colours=_measure(self.frames, grids))
 
@@ -97,7 +98,7 @@ def scan_folder(folder: Path, size: int | None = None, *, may_doubt: bool = Fals
     frames = {f: Frame(load_photo(path), path.name, 0) for f, path in files.items()}
     sizes = SIZES if size is None else (size,)
     found = _find_all(_pictures(frames), sizes)
-    if not _are_near(frames, found):  # too far away for what pictures are usually shrunk to
+    if not _are_near(frames, found):  # too far away for the size to which pictures are shrunk
         whole = {f: Frame(load_photo(path, MAX_SIDE), path.name, 0) for f, path in files.items()}
         if any(whole[f].image.shape != frames[f].image.shape for f in files):
             try:
@@ -110,10 +111,11 @@ def scan_folder(folder: Path, size: int | None = None, *, may_doubt: bool = Fals
 def scan_frames(
     frames: Mapping[str, Frame], size: int | None = None, *, may_doubt: bool = False
 ) -> CubeScan:
-    """Locate and measure one frame per face letter; raises :class:`vision.locate.face.NoFace`.
+    """Locate and measure one frame per face letter. Raise :class:`vision.locate.face.NoFace`.
 
-    ``may_doubt``: pictures in which hardly a face shows are measured at its likeliest place, and
-    one without any where the five others have it, if they were taken by one camera in one place.
+    ``may_doubt``: measure a picture in which the face hardly shows at its likeliest position. If
+    the picture has no face, use the position in the five others, provided that one camera took them
+    all from one position.
     """
     sizes = SIZES if size is None else (size,)
     return _scan(frames, _find_all(_pictures(frames), sizes), sizes, may_doubt)
@@ -137,8 +139,8 @@ def _measure(frames: Mapping[str, Frame], grids: Mapping[str, FaceGrid]) -> Stic
 
 
 def _find_all(pictures: Mapping[str, Image], sizes: Collection[int]) -> dict[str, list[FaceGrid]]:
-    """Candidates of every size in every picture, likeliest first. Only if the cube seems to be far
-    away small faces are looked for.
+    """Return candidates of every size in every picture, likeliest first. Search for small faces
+    only if the cube seems to be far away.
     """
     found = {name: locate_candidates(image, sizes) for name, image in pictures.items()}
     seen = [(pictures[name], grids[0]) for name, grids in found.items() if holds(grids)]
@@ -151,15 +153,15 @@ def _find_all(pictures: Mapping[str, Image], sizes: Collection[int]) -> dict[str
 
 
 def search_every_size(searches: Mapping[str, SearchResult]) -> dict[str, SearchResult]:
-    """Return the searches with faces of all sizes in their pictures, as a cube of another size than
-    was asked for shows them.
+    """Return the searches with candidates of all sizes, in case the cube has another size than
+    requested.
     """
     found = _find_all({name: own.image for name, own in searches.items()}, SIZES)
     return {name: replace(own, found=found[name]) for name, own in searches.items()}
 
 
 def _are_near(frames: Mapping[str, Frame], found: _Candidates) -> bool:
-    """True if most faces are so large in their pictures that more pixels show nothing new."""
+    """Return True if most faces are so large in their pictures that more pixels would not help."""
     large = [grids and not is_far(frames[f].image, grids[0]) for f, grids in found.items()]
     return 2 * sum(map(bool, large)) >= len(found)
 
@@ -170,7 +172,7 @@ def _locate(
     """Locate one face per picture, all of the size that explains the pictures best together.
 
     ``may_doubt`` as in :func:`scan_frames`. Raises :class:`vision.locate.face.NoFace` naming the
-    pictures without a face of that size, as :class:`vision.locate.view_check.OddView` if it is
+    pictures without a face of that size, or :class:`vision.locate.view_check.OddView` if it is
     known what they show instead.
     """
     size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
@@ -193,9 +195,9 @@ def _locate(
 def _complete(
     searches: Mapping[str, SearchResult], chosen: Mapping[str, FaceGrid], may_doubt: bool
 ) -> tuple[dict[str, FaceGrid], OddView | None]:
-    """Return a place of the face in every picture, and the problem with one of them, if any.
+    """Return the position of the face in every picture, and the problem with one of them, if any.
 
-    ``chosen``: the likeliest grids, poor ones included. Raises as :func:`_locate`.
+    ``chosen``: the likeliest grids, including poor ones. Raises as :func:`_locate`.
     """
     grids = {name: own.grid for name, own in searches.items() if own.grid is not None}
     missing = [name for name in searches if name not in grids]
@@ -227,12 +229,12 @@ def _complete(
 
 
 def _is_at(grid: FaceGrid | None, place: FaceGrid | None) -> bool:
-    """True if a grid, however little shows of it, is where the other pictures have the face."""
+    """Return True if a grid, however poor, is at the position of the face in the others."""
     return grid is not None and place is not None and _shift(grid, place.corners) < _STEADY
 
 
 def _join_doubts(doubts: Sequence[OddView]) -> OddView | None:
-    """Return the first of the problems, with the faces of all pictures that have one."""
+    """Return the first problem, with the faces of all pictures that have one."""
     if len(doubts) < 2:
         return doubts[0] if doubts else None
     first, faces = doubts[0], "".join(odd.faces for odd in doubts)
@@ -240,7 +242,7 @@ def _join_doubts(doubts: Sequence[OddView]) -> OddView | None:
 
 
 def others_place(searches: Mapping[str, SearchResult], name: str) -> FaceGrid | None:
-    """Return the place where the other pictures of the same shape have the face, if they agree."""
+    """Return the position of the face in the other pictures of the same shape, if they agree."""
     shape = searches[name].image.shape
     return _steady_place(
         [
@@ -252,8 +254,8 @@ def others_place(searches: Mapping[str, SearchResult], name: str) -> FaceGrid | 
 
 
 def _choose(pictures: Mapping[str, Image], alike: _Candidates) -> dict[str, FaceGrid]:
-    """The likeliest grid of each picture that has one; where other pictures have the face, if that
-    is known.
+    """Return the likeliest grid of each picture that has one, preferably at the position of the
+    face in the other pictures.
     """
     grids = {name: candidates[0] for name, candidates in alike.items() if candidates}
     for name, image in pictures.items():
@@ -273,7 +275,7 @@ def _choose(pictures: Mapping[str, Image], alike: _Candidates) -> dict[str, Face
 
 
 def _elsewhere(grid: FaceGrid, candidates: Sequence[FaceGrid]) -> list[FaceGrid]:
-    """The likeliest of the candidates that show other stickers than a grid and each other."""
+    """Return the likeliest candidates that show other stickers than ``grid`` and each other."""
     places = [grid]
     for other in candidates:
         if all(_shift(one, other.corners) > _ELSEWHERE for one in places):
@@ -282,11 +284,10 @@ def _elsewhere(grid: FaceGrid, candidates: Sequence[FaceGrid]) -> list[FaceGrid]
 
 
 def _steady_place(others: Sequence[FaceGrid]) -> FaceGrid | None:
-    """Return the place where all pictures of one camera, or all but one, have the face.
+    """Return the position of the face in all pictures of one camera, or all but one.
 
-    None for fewer than three pictures, and if they differ.
-
-    Of a cube seen from aside one may show another face as clearly.
+    None for fewer than three pictures, or if they differ. One picture may differ: if the camera
+    sees the cube at an angle, another face may show as clearly.
     """
     alike = max(
         ([other for other in others if _shift(other, one.corners) < _STEADY] for one in others),
@@ -302,17 +303,17 @@ def _steady_place(others: Sequence[FaceGrid]) -> FaceGrid | None:
 
 
 def _shift(grid: FaceGrid, usual: Floats) -> float:
-    """The distance of a face from its usual corners, in pitches."""
+    """Return the distance of a face from its usual corners, in pitches."""
     return float(np.abs(grid.corners - usual).max()) / grid.pitch
 
 
 def _is_doubtful(grids: Mapping[str, FaceGrid]) -> bool:
-    """True if most faces fit so badly that another cube may be there than the one looked for."""
+    """Return True if most faces fit so badly that this may be another cube than expected."""
     return float(np.median([grid.fit for grid in grids.values()])) < _POOR
 
 
 def _check_view(name: str, image: Image, size: int, place: FaceGrid | None = None) -> FaceGrid:
-    """Return the face in a picture; raises :class:`OddView` that names the picture."""
+    """Return the face in a picture. Raise :class:`OddView` that names the picture."""
     try:
         return face_in_view(image, size, place)
     except OddView as odd:
@@ -321,7 +322,7 @@ def _check_view(name: str, image: Image, size: int, place: FaceGrid | None = Non
 
 
 def _is_odd(grid: FaceGrid, others: Sequence[FaceGrid]) -> bool:
-    """True if all other pictures of one camera have the face in one place, and this has not."""
+    """Return True if all other pictures of one camera agree on a position and ``grid`` differs."""
     usual = _steady_place(others)
     return usual is not None and _shift(grid, usual.corners) > _STEADY
 
@@ -329,7 +330,7 @@ def _is_odd(grid: FaceGrid, others: Sequence[FaceGrid]) -> bool:
 def _confirm(
     image: Image, hints: Sequence[FaceGrid], candidates: Sequence[FaceGrid]
 ) -> FaceGrid | None:
-    """The face where other pictures have it: most cameras stand still between pictures."""
+    """Return the face at its position in other pictures: most cameras do not move between them."""
     search = HintedSearch(image)
     grids = [grid for hint in hints if (grid := search.near(hint)) is not None]
     steady = [grid for grid in (*grids, *candidates) if not _is_odd(grid, hints)]
@@ -337,7 +338,7 @@ def _confirm(
 
 
 def _joint_fit(found: Mapping[str, Sequence[FaceGrid]], size: int) -> float:
-    """Logarithm of how well a size explains all pictures."""
+    """Return the logarithm of the product of the best fits of a size in all pictures."""
     fits = [
         max((grid.fit for grid in grids if grid.size == size), default=_MISSED)
         for grids in found.values()
@@ -346,7 +347,7 @@ def _joint_fit(found: Mapping[str, Sequence[FaceGrid]], size: int) -> float:
 
 
 def describe_missing(missing: Sequence[str], size: int) -> str:
-    """Say in which pictures no face was found."""
+    """Return a message that names the pictures without a face."""
     names = ", ".join(missing)
     return (
         f"picture {names}: no face of a {size}x{size}x{size} found as in the others; "

@@ -19,19 +19,19 @@ from vision.reasons import Reason
 _NAMES = ("first", "second")
 
 _MISSED = 0.05
-"""Fit of a picture in which no cube of the size was found."""
+"""Fit assumed for a picture in which no cube of the size was found."""
 
 _ONE_FACE = 0.5
-"""Fit from which one face alone is in view for sure."""
+"""Minimum fit of a face to report that it alone is in view."""
 
 _DRAWN_CORNER = {"U": 2, "R": 0, "F": 1, "D": 3, "B": 2, "L": 3}
-"""Number of the corner URF or DBL on each face as Kociemba draws it: clockwise from top left."""
+"""Number of the corner URF or DBL on each face as Kociemba draws it, clockwise from top left."""
 
 
 def scan_corner_files(paths: Sequence[Path], size: int | None = None) -> list[CubeScan]:
     """Locate and measure two photographs; see :func:`scan_corners`.
 
-    Raises :class:`solver.files.BadFile` as well.
+    Also raises :class:`solver.files.BadFile`.
     """
     first, second = (Frame(load_photo(path), path.name, 0) for path in paths)
     return scan_corners(first, second, size)
@@ -40,10 +40,10 @@ def scan_corner_files(paths: Sequence[Path], size: int | None = None) -> list[Cu
 def scan_corners(first: Frame, second: Frame, size: int | None = None) -> list[CubeScan]:
     """Locate and measure two pictures that each show three faces of a cube and their corner.
 
-    Returns the three ways in which the pictures may belong together: the highest face of the second
-    is opposite one of the three faces of the first. U, R and F are the highest, the right and the
-    left face of the first picture; D, B and L are, in the first way, those of the second. Raises
-    :class:`vision.locate.face.NoFace` that names the picture.
+    Returns one scan for each of the three ways to combine the pictures: the highest face of the
+    second may be opposite any of the three faces of the first. U, R and F are the highest, right
+    and left faces of the first picture. In the first scan D, B and L are those of the second.
+    Raises :class:`vision.locate.face.NoFace`, which names the picture.
     """
     sizes = CORNER_SIZES if size is None else (size,)
     above, below = _locate([first.image, second.image], sizes)
@@ -60,7 +60,7 @@ def scan_corners(first: Frame, second: Frame, size: int | None = None) -> list[C
 
 
 def _locate(pictures: Sequence[Image], sizes: Collection[int]) -> list[CornerView]:
-    """The cube in each picture, of the size that explains both best."""
+    """Return the cube in each picture, of the size that explains both best."""
     found = [locate_corners(picture, sizes) for picture in pictures]
     size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
     for name, picture, views in zip(_NAMES, pictures, found, strict=True):
@@ -78,7 +78,7 @@ def _joint_fit(found: Sequence[Mapping[int, CornerView]], size: int) -> float:
 
 
 def _complaint(name: str, picture: Image, size: int, other_shows: bool) -> str:
-    """Say what a picture shows instead of a corner, and how to take it."""
+    """Describe what a picture shows instead of a corner, and how to take it again."""
     remedy = (
         "point a corner of the cube at the camera, so that its three faces are whole and alike "
         "in view, in focus and evenly lit"
@@ -96,7 +96,7 @@ def _complaint(name: str, picture: Image, size: int, other_shows: bool) -> str:
 
 
 def _describe_place(grid: FaceGrid, picture: Image) -> str:
-    """Describe the third of the picture that holds the face's middle."""
+    """Describe the part of the picture that contains the face's middle, in thirds."""
     height, width = picture.shape[:2]
     x, y = grid.corners.mean(axis=0) / (width, height)
     row, column = (min(2, max(0, int(3 * part))) for part in (y, x))
@@ -105,6 +105,6 @@ def _describe_place(grid: FaceGrid, picture: Image) -> str:
 
 
 def _redraw(grid: FaceGrid, shown: str, face: str) -> FaceGrid:
-    """The grid of a face seen as ``shown`` of a cube, in Kociemba's drawing of ``face``."""
+    """Return the grid of a face named ``shown`` in its picture, oriented as ``face`` is drawn."""
     turned = np.roll(grid.corners, _DRAWN_CORNER[face] - _DRAWN_CORNER[shown], axis=0)
     return FaceGrid.from_corners(turned, grid.size, grid.fit)

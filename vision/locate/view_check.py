@@ -1,4 +1,4 @@
-"""Checking a view: the face where it is expected, or the name of what is there instead."""
+"""Checking a view: find the face at its expected position, or name what is there instead."""
 
 from __future__ import annotations
 
@@ -17,42 +17,43 @@ from vision.measure.stickers import measure_face
 from vision.reasons import Reason, ViewTrouble
 
 _CLEAR = 0.6
-"""Share of the cells that must look like stickers for a face to be where it is expected."""
+"""Minimum share of cells like stickers for a face to be at its expected position."""
 
 _GONE = 0.26
-"""Share up to which clutter may look like stickers where none are."""
+"""Maximum share of cells that look like stickers in clutter."""
 
 _CERTAIN = 0.6
-"""Fit from which a grid found elsewhere or of another size is believed."""
+"""Minimum fit to accept a grid found elsewhere or of another size."""
 
 _MARKED = 0.5
-"""Mark from which a border or an even cell is one."""
+"""Mark from which a border counts as a border and a cell as even."""
 
 _COVERED = 0.15
-"""Share of the cells with something in front of them from which a face is covered."""
+"""Share of covered cells from which a face is covered."""
 
 _HAND = 0.35
-"""Share of skin among the cells from which a hand covers a face that is not seen at all."""
+"""Share of skin-coloured cells from which a hand covers a face that does not show at all."""
 
 _SKIN_IN_PICTURE = 0.06
 _IN_ROWS = 4
-"""Without a face, this many patches in rows and this share of skin are a hand on a face."""
+"""Minimum share of skin, and number of patches in rows, to report a hand on a face if no face is
+found."""
 
 _GREEN_OF_SKIN = (0.4, 0.9)
 _BLUE_OF_SKIN = (0.45, 0.97)
-"""Green against red and blue against green, in sRGB, of people's skin in the light of lamps."""
+"""Ratios of green to red and of blue to green, in sRGB, of people's skin in lamplight."""
 
 _JOINED = 0.35
-"""Two faces are of one cube if they share an edge: largest distance of its ends, in sides."""
+"""Maximum distance of the ends of the common edge of two faces of one cube, in sides."""
 
 
 class OddView(NoFace):
-    """A picture that does not show one whole face of the cube expected.
+    """A picture does not show one whole face of the expected cube.
 
-    ``trouble`` names what it shows; ``stickers`` are those covered (numbers from 1, row by row as
-    the face stands in the picture) and ``size`` the layers of the cube that is there instead.
-    ``faces`` are the letters of the pictures that show it, if they have any; ``where`` the place as
-    the text has it.
+    ``trouble`` names what it shows. ``stickers`` are the covered ones (numbers from 1, row by row
+    as the face appears in the picture). ``size`` is the number of layers of the cube that is there
+    instead. ``faces`` are the letters of the pictures that show it, if they have any. ``where`` has
+    the parameters of the text that describe the position.
     """
 
     def __init__(
@@ -77,10 +78,10 @@ def face_in_view(
 ) -> FaceGrid:
     """Return the one face of a cube of ``size`` layers in a picture uint8[H, W, 3].
 
-    ``place`` is where a calibrated camera has it: the answer is that place, or the face found
-    near it. Without ``place`` the whole picture is searched. ``beside``: other faces of the same
-    cube, as a camera at the cube's edge or corner sees them. A picture that is too poor to decide
-    counts as showing the face. Raises :class:`OddView`.
+    ``place`` is its position before a calibrated camera. The result is that position, or the face
+    found near it. Without ``place`` the whole picture is searched. ``beside``: other faces of the
+    same cube in view, if the camera points at the cube's edge or corner. A picture that is too poor
+    to decide counts as showing the face. Raises :class:`OddView`.
     """
     face = _search(image, size) if place is None else _check_place(image, place)
     if any(not _is_joined(face, other) for other in _others(image, [face, *beside])):
@@ -119,7 +120,7 @@ def _check_place(image: Image, place: FaceGrid) -> FaceGrid:
 
 
 def _check_uncovered(cells: _Cells) -> None:
-    """Raises :class:`OddView` if something hides the borders of a good part of the cells."""
+    """Raise :class:`OddView` if something hides the borders of many cells."""
     covered = cells.has_cover
     if covered.mean() >= _COVERED:
         stickers = tuple(int(i) + 1 for i in np.flatnonzero(covered))
@@ -131,12 +132,12 @@ def _check_uncovered(cells: _Cells) -> None:
 
 
 def no_cube() -> OddView:
-    """Nothing that looks like a face where one is expected."""
+    """Return the error for a picture in which nothing looks like the expected face."""
     return OddView(ViewTrouble.NO_CUBE, Reason.of("seen-no-cube"))
 
 
 def wrong_size(seen: int, expected: int) -> OddView:
-    """A cube with another number of layers."""
+    """Return the error for a cube with another number of layers."""
     return OddView(
         ViewTrouble.WRONG_SIZE,
         Reason.of("seen-other-size", seen=seen, size=expected),
@@ -146,8 +147,8 @@ def wrong_size(seen: int, expected: int) -> OddView:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The cells of a grid, row by row: ``borders`` int[N * N] of the four, ``even`` and ``skin``
-    bool[N * N]: of one colour, of the colour of skin.
+    """The cells of a grid, row by row. ``borders`` int[N * N] counts their visible borders (0..4),
+    ``even`` bool[N * N] marks cells of one colour, ``skin`` bool[N * N] cells of a skin colour.
     """
 
     borders: Ints
@@ -168,22 +169,22 @@ class _Cells:
 
     @property
     def stickers(self) -> Bools:
-        """Cells that look like stickers."""
+        """The cells that look like stickers."""
         return np.asarray(self.even & (self.borders >= 3))
 
     @property
     def has_cover(self) -> Bools:
-        """Cells with something in front of them: no borders, or few and the colour of skin."""
+        """The covered cells: at most one border, or at most two and the colour of skin."""
         return np.asarray((self.borders < 2) | ((self.borders < 3) & self.skin))
 
 
 def sticker_cells(image: Image, place: FaceGrid) -> Bools:
-    """Return which cells of a place look like stickers, bool[N * N] row by row."""
+    """Return the cells at a position that look like stickers, bool[N * N] row by row."""
     return _Cells.from_image(image, place).stickers
 
 
 def is_skin(srgb: NDArray[np.uint8]) -> Bools:
-    """True for colours uint8[..., 3] that may be those of skin, anybody's, in any light."""
+    """Return True for colours uint8[..., 3] that may be anybody's skin, in any light."""
     red, green, blue = (srgb[..., i].astype(np.float32) for i in range(3))
     tinted = (green > _GREEN_OF_SKIN[0] * red) & (green < _GREEN_OF_SKIN[1] * red)
     warm = (blue > _BLUE_OF_SKIN[0] * green) & (blue < _BLUE_OF_SKIN[1] * green)
@@ -191,7 +192,7 @@ def is_skin(srgb: NDArray[np.uint8]) -> Bools:
 
 
 def _others(image: Image, faces: Sequence[FaceGrid]) -> Sequence[FaceGrid]:
-    """Faces of any size that are in the picture beside those that are known."""
+    """Return faces of any size in the picture, apart from the known ones."""
     rest = image.copy()
     for face in faces:
         around = face.corners + 0.1 * (face.corners - face.corners.mean(axis=0))
@@ -200,7 +201,7 @@ def _others(image: Image, faces: Sequence[FaceGrid]) -> Sequence[FaceGrid]:
 
 
 def _is_joined(face: FaceGrid, other: FaceGrid) -> bool:
-    """True if two faces share an edge, as two faces of one cube do."""
+    """Return True if two faces share an edge, as faces of one cube do."""
     side = face.pitch * face.size
     return any(
         np.abs(face.corners[[i, (i + 1) % 4]] - other.corners[[(j + 1) % 4, j]]).max()
@@ -210,7 +211,7 @@ def _is_joined(face: FaceGrid, other: FaceGrid) -> bool:
 
 
 def _overlap(found: FaceGrid, place: FaceGrid) -> bool:
-    """True if the middle of either face lies in the other."""
+    """Return True if the middle of either face lies in the other."""
     pairs = ((found, place), (place, found))
     return any(
         cv2.pointPolygonTest(a.corners.astype(np.float32), b.corners.mean(axis=0).tolist(), False)

@@ -1,4 +1,4 @@
-"""Which window of a lattice is the face: N x N cells that look like stickers, and none beyond."""
+"""Finding the face in a lattice: a window of N x N cells like stickers, with none beyond it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from vision.locate.lattice import (
 )
 
 _RUNNERS_UP = 0.35
-"""Windows with less than this share of the best mark on their lattice are not looked at again."""
+"""Minimum mark of a window to be examined closely, as a share of the best mark on its lattice."""
 
 _LEAST_SHARE = 0.25
-"""Windows with less than this share of a lattice's patches leave too much unexplained."""
+"""Minimum share of a lattice's patches in a window. Fewer leave too much unexplained."""
 
 _HOLDS = 0.5
-"""Mark from which on a window leaves none to those that are parts of it."""
+"""Mark of a window from which its parts are not considered."""
 
 _REGULAR = 0.05
 """Mean distance from patch to node, in pitches, at which a window loses two thirds of its mark."""
@@ -36,24 +36,25 @@ _REGULAR = 0.05
 
 _NEAR_NODE = 0.15
 _SAME_AREA = 0.65
-"""A patch beside a window is of the same grid if it is nearer to a node than the first, in pitches,
-and its area differs from the usual by no more than the second."""
+"""A patch beside a window belongs to its grid if its distance from a node, in pitches, is below the
+first value and the ratio of its area to the usual one is above the second (and below its inverse).
+"""
 
 _PATCH_BEYOND = 0.9
-"""How far such a patch speaks for a sticker, whatever the borders look like."""
+"""Mark of such a patch as a sticker, regardless of its borders."""
 
 _NEAR = 0.3
-"""A patch nearer to a node than this, in pitches, may be the sticker a hint speaks of."""
+"""Maximum distance from node to patch, in pitches, for the patch to be a sticker of the hint."""
 
 _SEEN = 0.3
-"""Share of a window's cells that must have a patch; the others can be inferred."""
+"""Minimum share of a window's cells that have a patch; the others are inferred."""
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
     """``size`` x ``size`` cells from node ``start`` (column, row) of ``lattice``.
 
-    ``mark`` 0..1 rates it as a face, ``seen`` the share of cells with a patch.
+    ``mark`` 0..1 rates it as a face; ``seen`` is the share of cells with a patch.
     """
 
     lattice: Lattice
@@ -71,8 +72,8 @@ def find_windows(
     *,
     reflections: bool = False,
 ) -> list[Window]:
-    """The likeliest window of each size on a lattice, after a closer look, best first. With
-    ``reflections`` these may lie on the stickers.
+    """Return the likeliest windows on a lattice, at most one per size, examined closely, best
+    first. ``reflections`` allows for reflections on the stickers.
     """
     board = _Board.from_image(pyramid, lattice, *_extent(lattice), reflections=reflections)
     rough: list[Window] = []
@@ -92,14 +93,14 @@ def find_windows(
 
 
 def _view_windows(values: Floats, shape: tuple[int, int]) -> Floats:
-    """View all windows of a shape in a table: [down, across, *shape]."""
+    """Return a view of all windows of a shape in a table: [down, across, *shape]."""
     starts = [side - own + 1 for side, own in zip(values.shape, shape, strict=True)]
-    # numpy's sliding_window_view checks for longer than these tables take to add up.
+    # The checks of numpy's sliding_window_view take longer than adding up these tables.
     return np.asarray(as_strided(values, (*starts, *shape), values.strides * 2, writeable=False))
 
 
 def _is_part(window: Window, whole: Window) -> bool:
-    """True if a window lies within a larger one that holds: no better than that, whatever it is."""
+    """Return True if a window is part of a larger one with a mark of at least ``_HOLDS``."""
     offset = np.subtract(window.start, whole.start)
     return bool(
         whole.mark >= _HOLDS
@@ -110,10 +111,11 @@ def _is_part(window: Window, whole: Window) -> bool:
 
 
 def window_at(pyramid: Pyramid, blobs: Blobs, homography: Floats, size: int) -> Window | None:
-    """The window near a place where a face was in another picture of the same camera.
+    """Return the window near the position of a face in another picture of the same camera.
 
-    ``homography`` leads from nodes (0..size - 1) to pixels; it is shifted to the patches that are
-    near its nodes and of the size of its cells. None if there are too few.
+    ``homography`` maps nodes (0..size - 1) to pixels. It is shifted to the patches that are near
+    its nodes and as large as its cells. None if there are none, or the window does not look like a
+    face at all.
     """
     places = project(inverse_of(homography), blobs.centres)
     nodes = np.round(places)
@@ -142,10 +144,10 @@ def _extent(lattice: Lattice) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _best_of_size(board: _Board, size: int, least: float) -> Window | None:
-    """The likeliest window of a size on a lattice that may be bent by patches beside the face:
-    what lies beyond does not count yet, but a window that leaves many patches out is wrong.
+    """Return the likeliest window of a size on a lattice that patches beside the face may distort.
 
-    None if no window has a mark of ``least``.
+    Ignores cells beyond the window for now, but penalises a window that leaves out many patches.
+    None if no window can have a mark above ``least``.
     """
     if len(board.lattice.nodes) < _SEEN * size**2:
         return None
@@ -164,13 +166,13 @@ def _best_of_size(board: _Board, size: int, least: float) -> Window | None:
 
 
 def _starts(lattice: Lattice, size: int) -> tuple[range, range]:
-    """Columns and rows of the first nodes of the windows that hold all that was found, or as much
-    of it as they can.
+    """Return columns and rows of the first nodes of windows that contain all patches, or as many as
+    possible.
     """
     ranges: list[range] = []
     for low, high in zip(*_extent(lattice), strict=True):
         first, last = sorted((low, high + 1 - size))
-        # Cells farther out than the margin were not looked at.
+        # There is no evidence for cells beyond the margin.
         ranges.append(range(max(first, low - MARGIN), min(last, high + MARGIN + 1 - size) + 1))
     columns, rows = ranges
     return columns, rows
@@ -179,11 +181,11 @@ def _starts(lattice: Lattice, size: int) -> tuple[range, range]:
 def _refit(
     pyramid: Pyramid, blobs: Blobs, board: _Board, window: Window, reflections: bool
 ) -> Window:
-    """The window fitted to the patches inside it alone, and looked at again through that."""
+    """Return the window fitted only to the patches inside it, and judged again."""
     lattice, (column, row) = window.lattice, window.start
     last = (column + window.size - 1, row + window.size - 1)
     if _extent(lattice) == (window.start, last):
-        # The lattice was fitted to these patches, and its board looks at these cells.
+        # The lattice was fitted to these patches, and its board covers these cells.
         return board.window(window.size, window.start) or replace(window, mark=0.0)
     offsets = lattice.nodes - np.array(window.start)
     inside = ((offsets >= 0) & (offsets < window.size)).all(axis=1)
@@ -196,7 +198,7 @@ def _refit(
     to_nodes = inverse_of(homography)
     misses = np.abs(project(to_nodes, blobs.centres[lattice.blobs]) - lattice.nodes).max(axis=1)
     ratio = blobs.areas[lattice.blobs] / np.median(blobs.areas[chosen])
-    # What stands beside the face, on another face of the cube, say, fits its grid no more.
+    # Patches beside the face, for example on another face of the cube, no longer fit its grid.
     fits = inside | ((misses < _NEAR_NODE) & (ratio > _SAME_AREA) & (ratio < 1 / _SAME_AREA))
     fitted = Lattice(
         lattice.nodes[fits], lattice.blobs[fits], homography, float(misses[inside].mean())
@@ -207,8 +209,8 @@ def _refit(
 
 @dataclass(frozen=True, eq=False)
 class _Board:
-    """A lattice with what the picture says about its cells: ``patches`` float64[R, C] is 1 where
-    a patch was found, ``stickers`` how much a cell looks like one.
+    """A lattice with the evidence about its cells: ``patches`` float64[R, C] is 1 for cells with a
+    patch, ``stickers`` is each cell's mark as a sticker.
     """
 
     lattice: Lattice
@@ -239,7 +241,7 @@ class _Board:
     def window(
         self, size: int, start: tuple[int, int], *, least_seen: float = _SEEN
     ) -> Window | None:
-        """The window with its mark, lowered by what lies beyond it; None if the mark is 0."""
+        """Return the window; stickers beyond it lower its mark. None if the mark is 0."""
         columns, rows = (range(first, first + 1) for first in start)
         seen = self.share_seen(size, columns, rows, least_seen)
         marks = self.marks(size, columns, rows, self.most(seen))
@@ -250,8 +252,8 @@ class _Board:
         return Window(self.lattice, size, start, mark, float(seen[0, 0]))
 
     def share_seen(self, size: int, columns: range, rows: range, least: float = _SEEN) -> Floats:
-        """Return the shares of cells with a patch, float64[rows, columns], of the windows that
-        start in these columns and rows: 0 off the picture and if there are fewer than ``least``.
+        """Return shares of cells with a patch, float64[rows, columns], of windows that start in
+        these columns and rows: 0 if they are below ``least`` or the window leaves the picture.
         """
         part = self._part(size, columns, rows)
         inside = np.where(self.evidence.inside[part], self.patches[part], -np.inf)
@@ -259,16 +261,16 @@ class _Board:
         return np.where(seen >= least, seen, 0.0)
 
     def most(self, seen: Floats) -> Floats:
-        """Return the marks of windows with such shares if all their cells look like stickers."""
+        """Return upper bounds for the marks of windows with these shares."""
         return np.asarray((seen > 0.0) * self.regular * (0.5 + 0.5 * seen))
 
     def marks(
         self, size: int, columns: range, rows: range, most: Floats, least: float = 0.0
     ) -> Floats:
-        """Return marks of the windows that start in these columns and rows, float64[rows, columns]:
-        the products of all that makes a face and of ``most``, the same for other reasons.
+        """Return marks of windows that start in these columns and rows, float64[rows, columns]: the
+        products of ``most`` and the marks for rims and cells.
 
-        Zeros if none can have a mark of ``least``: the cells are not looked at closely then.
+        Zeros if no mark can exceed ``least``: the cells are then not examined closely.
         """
         part = self._part(size, columns, rows)
         if float(most.max()) > least:
@@ -278,12 +280,12 @@ class _Board:
         return np.asarray(most * self._shapes(part, size))
 
     def _part(self, size: int, columns: range, rows: range) -> tuple[slice, slice]:
-        """The cells of all windows of a size that start in these columns and rows."""
+        """Return the cells of all windows of a size that start in these columns and rows."""
         c, r = columns[0] - self.evidence.first[0], rows[0] - self.evidence.first[1]
         return slice(r, r + len(rows) + size - 1), slice(c, c + len(columns) + size - 1)
 
     def _shapes(self, part: tuple[slice, slice], size: int) -> Floats:
-        """Marks for cells like stickers: of one colour each, with borders all around."""
+        """Return marks for cells like stickers: each of one colour, with borders all around."""
         down, across = part
         upright = self.evidence.upright[down, across.start : across.stop + 1]
         upright = _view_windows(upright, (size, size + 1)).sum(axis=2)
@@ -299,7 +301,7 @@ class _Board:
         return np.asarray(filled * inner * (0.5 + 0.5 * outer))
 
     def _rims(self, part: tuple[slice, slice], size: int) -> Floats:
-        """Marks for the emptiest of the four outermost rows.
+        """Return marks for the emptiest of the four outermost rows.
 
         A window one row larger than the face has a row without stickers.
         """
@@ -309,12 +311,12 @@ class _Board:
         return np.asarray(np.minimum(*outermost).min(axis=2) / size)
 
     def _continuation(self, r: int, c: int, size: int) -> float:
-        """Mark for a face that seems to go on past one of its sides."""
+        """Return a mark for stickers that continue beyond one of the window's sides."""
         cells = np.maximum(self.stickers, _PATCH_BEYOND * self.patches)
         rows, columns = cells.shape
         across, down = slice(c, c + size), slice(r, r + size)
         sides = [cells[row, across] for row in (r - 1, r + size) if 0 <= row < rows]
         sides += [cells[down, col] for col in (c - 1, c + size) if 0 <= col < columns]
-        # Things beside a face may look like one or two stickers, but not like all of a row.
+        # Objects beside a face may look like one or two stickers, but not like a whole row.
         marks = [0.75 * float(side.sum()) / size + 0.25 * float(side.min()) for side in sides]
         return max(marks, default=0.0)

@@ -1,9 +1,9 @@
 """The space in which sticker colours are compared, and the usual colours of cubes.
 
-Light multiplies, so colours are compared as logarithms of linear light: a brighter or warmer look
-at a face is then a shift of all its stickers. A floor under each channel keeps the noise of dark
-channels from being blown up; towards the floor brightness moves the value less than one for one,
-which ``sensitivity`` records. Where a channel is clipped the value is only a lower bound.
+Light multiplies, so colours are compared as logarithms of linear light: brighter or warmer light on
+a face then shifts all its stickers equally. A floor under each channel limits the noise of dark
+channels. Near the floor a change of brightness changes the value by less; ``sensitivity`` records
+by how much. The value of a clipped channel is only a lower bound.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _FLOOR = 0.02
 """Floor under a channel as a share of the scan's bright level: stray light, black level, noise."""
 
 _FLOOR_LINEAR = 5e-4
-"""The same in absolute linear light: about one step of an 8 bit picture near black."""
+"""Floor in absolute linear light: about one step of an 8 bit picture near black."""
 
 
 @dataclass(frozen=True, eq=False)
 class LightFeatures:
     """Stickers as log light: ``values`` float[n, 3], ``sensitivity`` float[n, 3] in 0..1.
 
-    ``values = log((light + floor) / level)``; ``sensitivity`` is how much of a change of log light
-    arrives in ``values``; ``clipped`` bool[n, 3] where the light was at least that. ``floor`` is
-    relative to ``level``, the scan's bright level in linear light. ``weight`` float[n] is 0 where
-    nothing was measured. ``remoteness`` float[n] is the square of a sticker's distance from the
-    middle of the picture, in half diagonals, less the plane fitted to it over the face: light that
-    falls off towards the borders follows it, and no gradient does.
+    ``values = log((light + floor) / level)``. ``sensitivity`` is the derivative of ``values`` with
+    respect to log light. ``clipped`` bool[n, 3] marks values that are lower bounds. ``floor`` is
+    relative to ``level``, the scan's bright level in linear light. ``weight`` float[n] is 0 for
+    stickers without a measurement. ``remoteness`` float[n] is the square of a sticker's distance
+    from the middle of the picture, in half diagonals, minus the plane fitted to it over the face:
+    vignetting follows it, but no linear gradient does.
     """
 
     values: Floats
@@ -50,7 +50,7 @@ class LightFeatures:
 
     @classmethod
     def from_colours(cls, colours: StickerColours) -> LightFeatures:
-        """The features of a scan; at least one sticker must be valid."""
+        """Return the features of a scan. At least one sticker must be valid."""
         light = np.maximum(colours.linear_rgb.astype(np.float64), 0.0)
         level = float(np.quantile(light[colours.valid].max(axis=1), 0.9))
         level = max(level, _FLOOR_LINEAR)
@@ -63,23 +63,23 @@ class LightFeatures:
         return cls(values, sensitivity, clipped, weight, floor / level, level, remoteness)
 
     def to_features(self, linear_rgb: NDArray[np.floating[Any]]) -> Floats:
-        """Features of other colours, given as linear light relative to ``level``."""
+        """Return ``values`` for other colours, given as linear light relative to ``level``."""
         return np.asarray(np.log(np.maximum(linear_rgb, 0.0) + self.floor), dtype=np.float64)
 
 
 @cache
 def cell_places(size: int) -> Floats:
-    """Places of a face's stickers, -1..1 across and down, float[size * size, 2]."""
+    """Return positions of a face's stickers, -1..1 across and down, float[size * size, 2]."""
     steps = (2 * np.arange(size) - (size - 1)) / size
     return np.asarray(np.stack(np.meshgrid(steps, steps), axis=-1)).reshape(-1, 2)
 
 
 _USUAL_REACH = 0.45
-"""Half the side of a face in half diagonals of the picture, where it is not known."""
+"""Half the side of a face in half diagonals of the picture, if positions are unknown."""
 
 
 def _remoteness(face: FaceColours) -> Floats:
-    """See :class:`LightFeatures`, for one face."""
+    """Return ``remoteness`` of :class:`LightFeatures` for one face."""
     size = round(len(face.linear_rgb) ** 0.5)
     places = cell_places(size)
     positions = _USUAL_REACH * places if face.positions is None else face.positions
@@ -89,7 +89,7 @@ def _remoteness(face: FaceColours) -> Floats:
 
 @cache
 def _plane(size: int) -> Floats:
-    """The projection of values on the stickers of a face to the plane nearest to them."""
+    """Return the matrix that projects values on a face's stickers to their best-fit plane."""
     places = np.column_stack([np.ones(size * size), cell_places(size)])
     return np.asarray(places @ np.linalg.pinv(places))
 
@@ -104,40 +104,40 @@ USUAL = np.array(
         [0.02, 0.09, 0.42],  # blue
     ]
 )
-"""Linear light of the usual stickers under white light, on the faces URFDLB of the usual scheme."""
+"""Linear light of the usual stickers in white light, for the faces URFDLB of the usual scheme."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColourReferences:
     """Stored colours of one cube: ``linear_rgb`` float[6, 3] for the letters URFDLB.
 
-    Only their ratios matter: brightness and tint of the light are estimated for each scan.
+    Only their ratios matter: each scan estimates the brightness and tint of its light.
     """
 
     linear_rgb: Floats
 
 
 _OTHER_COLOUR = 0.2
-"""Least difference of two colours in any channel, in parts of their brightest."""
+"""Minimum difference of two colours in some channel, as a fraction of their brightest channel."""
 
 _MOST_OTHERS = 1 / 8
-"""Share of the stickers that may be of another colour than the rest of their letter: reflections,
-a logo, and less than a quarter turn makes."""
+"""Maximum share of stickers whose colour differs from the rest of their letter, because of
+reflections or a logo. A single quarter turn exceeds it."""
 
 
 CALIBRATION_FAILED = "calibration-failed"
-"""Code of a :class:`CubistError` if no colours can be taken from the looks."""
+"""Code of a :class:`CubistError` if colours cannot be calibrated from the pictures."""
 
 OTHER_CUBE = "other-cube"
-"""Code of a :class:`CubistError` if the cube seen is not the one that was named."""
+"""Code of a :class:`CubistError` if the cube in view is not the one that was specified."""
 
 
 def references_of(colours: StickerColours, facelets: str) -> ColourReferences:
-    """Stored colours for a cube's letters, from a scan whose answer is known.
+    """Return the colours to store for a cube's letters, from a scan of known ``facelets``.
 
-    ``facelets`` in the order of ``colours``. A face's light is taken out before the stickers of one
-    colour are joined by their median. Raises :class:`CubistError` if a colour was not seen,
-    or, with the code ``OTHER_CUBE``, if the cube is another one.
+    ``facelets`` has the order of ``colours``. Each colour is the median of its stickers, after the
+    light on each face is divided out. Raises :class:`CubistError` if a colour was not seen, or,
+    with the code ``OTHER_CUBE``, if the cube is another one.
     """
     letters = np.array(list(facelets))
     if len(letters) != len(colours.linear_rgb):
@@ -161,9 +161,9 @@ def references_of(colours: StickerColours, facelets: str) -> ColourReferences:
 
 
 def require_named_cube(colours: StickerColours, facelets: str) -> None:
-    """Raise :class:`CubistError` where too many stickers of a letter differ from the rest.
+    """Raise :class:`CubistError` if too many stickers differ from the others of their letter.
 
-    Stickers that were not seen well do not count.
+    Ignores invalid and saturated stickers.
     """
     letters, usable = np.array(list(facelets)), colours.valid & ~colours.saturated
     light = colours.linear_rgb / np.maximum(colours.linear_rgb.max(axis=1, keepdims=True), 1e-4)
@@ -180,7 +180,7 @@ def require_named_cube(colours: StickerColours, facelets: str) -> None:
 
 
 def _colours_among(light: NDArray[np.floating[Any]]) -> list[int]:
-    """Count the stickers of each colour, most first; ``light`` without brightness."""
+    """Count the stickers of each colour, most frequent first; ``light`` excludes brightness."""
     counts = []
     while len(light):
         near = np.abs(light[:, None] - light[None]).max(axis=2) < _OTHER_COLOUR
@@ -191,7 +191,7 @@ def _colours_among(light: NDArray[np.floating[Any]]) -> list[int]:
 
 
 def _light_of_stickers(colours: StickerColours, letters: NDArray[np.str_], usable: Bools) -> Floats:
-    """The light on each sticker's face, relative to the cube: float64[6*N*N]."""
+    """Return the light on each sticker's face, relative to the cube: float64[6*N*N]."""
     brightness = np.log(np.maximum(colours.linear_rgb.max(axis=1), 1e-4))
     relative = np.zeros_like(brightness)
     for letter in FACES:
@@ -206,7 +206,7 @@ def _light_of_stickers(colours: StickerColours, letters: NDArray[np.str_], usabl
 
 
 def references_to_json(references: ColourReferences) -> str:
-    """The stored form: ``{"linear_rgb": {"U": [r, g, b], ...}}``."""
+    """Return the stored form: ``{"linear_rgb": {"U": [r, g, b], ...}}``."""
     colours = {
         f: [round(float(v), 5) for v in references.linear_rgb[i]] for i, f in enumerate(FACES)
     }
@@ -214,7 +214,7 @@ def references_to_json(references: ColourReferences) -> str:
 
 
 def references_from_json(text: str) -> ColourReferences:
-    """The stored colours in a text; raises :class:`CubistError` for anything else."""
+    """Parse stored colours. Raise :class:`CubistError` if they are damaged."""
     try:
         document = parse_object(text, "the stored colours")
         table = [document["linear_rgb"][f] for f in FACES]

@@ -1,4 +1,4 @@
-"""The measured colours of a cube's stickers: the value between measuring and deciding."""
+"""The measured colours of a cube's stickers, passed from measuring to deciding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solver.errors import InvalidRequest
 from vision.frame import Bools
 
 FACES = "URFDLB"
-"""Order of the faces everywhere; a sticker's number is ``face * N * N + row * N + column``."""
+"""Order of the faces everywhere. A sticker's number is ``face * N * N + row * N + column``."""
 
 Floats = NDArray[np.float32]
 
@@ -23,14 +23,14 @@ def _bad_colours(text: str) -> InvalidRequest:
 
 
 def srgb_to_linear(srgb: ArrayLike) -> Floats:
-    """Linear light 0..1 of sRGB values 0..255 (IEC 61966-2-1), any shape."""
+    """Return linear light 0..1 for sRGB values 0..255 (IEC 61966-2-1), any shape."""
     value = np.asarray(srgb, dtype=np.float32) / np.float32(255.0)
     linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
     return linear.astype(np.float32)
 
 
 def linear_to_srgb(linear: ArrayLike) -> NDArray[np.uint8]:
-    """sRGB values 0..255 of linear light, clipped to what a screen can show."""
+    """Return sRGB values 0..255 for linear light, clipped to 0..1."""
     value = np.clip(np.asarray(linear, dtype=np.float64), 0.0, 1.0)
     srgb = np.where(value <= 0.0031308, value * 12.92, 1.055 * value ** (1 / 2.4) - 0.055)
     return np.asarray(np.round(srgb * 255.0), dtype=np.uint8)
@@ -41,11 +41,11 @@ class FaceColours:
     """One measurement of one face of N x N stickers, row by row as in Kociemba's drawing.
 
     ``linear_rgb`` and ``spread`` are float32[N*N, 3] in linear light (spread: a robust standard
-    deviation inside the sticker), ``saturated`` and ``valid`` bool[N*N] (``valid`` is False where
-    the sticker was hidden or could not be measured). ``positions`` float32[N*N, 2] are the
-    stickers' centres in the picture: x to the right, y down, from the picture's centre in units of
-    its half diagonal; the falloff of light and lens depends on them. ``fit`` is the quality of the
-    grid found, 0..1.
+    deviation inside the sticker), ``saturated`` and ``valid`` bool[N*N] (``valid`` is False if the
+    sticker was hidden or could not be measured). ``positions`` float32[N*N, 2] are the stickers'
+    centres in the picture: x to the right, y down, from the picture's centre, in units of its half
+    diagonal. The falloff of light and lens depends on them. ``fit`` is the quality of the grid,
+    0..1.
     """
 
     linear_rgb: Floats
@@ -66,25 +66,25 @@ class FaceColours:
 
     @classmethod
     def from_light(cls, linear_rgb: ArrayLike) -> FaceColours:
-        """A face known by its colours alone: no spread, saturated where a channel is full."""
+        """Return a face from colours alone: no spread, saturated if a channel is full."""
         rgb = np.asarray(linear_rgb, dtype=np.float32).reshape(-1, 3)
         saturated = np.asarray((rgb >= SATURATED).any(axis=1))
         return cls(rgb, np.zeros_like(rgb), saturated, np.ones(len(rgb), dtype=np.bool_))
 
     @classmethod
     def unseen(cls, size: int) -> FaceColours:
-        """A face of ``size`` x ``size`` stickers that no camera has looked at."""
+        """Return a face of ``size`` x ``size`` stickers that no camera has seen."""
         none = np.zeros((size * size, 3), dtype=np.float32)
         flags = np.zeros(size * size, dtype=np.bool_)
         return cls(none, none.copy(), flags, flags.copy(), fit=0.0)
 
     def even_out(self, light: NDArray[np.floating[Any]]) -> FaceColours:
-        """Return the look without the known log light on its stickers, float[N*N, 3], at most 0."""
+        """Return the measurement with this log light, float[N*N, 3], at most 0, divided out."""
         factor = np.exp(-light).astype(np.float32)
         return replace(self, linear_rgb=self.linear_rgb * factor, spread=self.spread * factor)
 
     def reorder(self, cells: NDArray[np.intp]) -> FaceColours:
-        """Return the look with the stickers of these numbers, int[N*N]."""
+        """Return the measurement with its stickers in this order, int[N*N]."""
         return replace(
             self,
             linear_rgb=self.linear_rgb[cells],
@@ -96,17 +96,17 @@ class FaceColours:
 
 
 SATURATED = 0.983
-"""Linear light just above sRGB 253: a channel from here on has lost what was above."""
+"""Linear light from which a channel counts as clipped, just above sRGB 253."""
 
 
 @dataclass(frozen=True, eq=False)
 class StickerColours:
     """Colours of all 6*N*N stickers of a cube of ``size`` N, in URFDLB facelet order.
 
-    ``linear_rgb`` float32[6*N*N, 3] is linear light, 0..1 for one look, possibly above 1 after
-    looks of different exposure were merged; ``spread`` float32[6*N*N, 3] the robust deviation
-    inside each sticker; ``saturated`` and ``valid`` bool[6*N*N]. ``looks`` holds, per face letter,
-    the look it came from (camera, time, fit, positions), where that is known.
+    ``linear_rgb`` float32[6*N*N, 3] is linear light, 0..1 for one measurement, possibly above 1 if
+    different exposures were merged. ``spread`` float32[6*N*N, 3] is the robust deviation inside
+    each sticker. ``saturated`` and ``valid`` are bool[6*N*N]. ``looks`` has the measurement of each
+    face (camera, time, fit, positions) by letter, if known.
     """
 
     size: int
@@ -132,7 +132,7 @@ class StickerColours:
 
     @classmethod
     def from_srgb(cls, size: int, rgb: ArrayLike) -> StickerColours:
-        """Return colours of sRGB triples 0..255 in facelet order (``cubist read --colours``)."""
+        """Return colours from sRGB triples 0..255 in facelet order (``cubist read --colours``)."""
         if not 2 <= size <= 7:
             raise _bad_colours(f"a cube of size {size}: sizes 2 to 7 can be read")
         try:
@@ -150,7 +150,7 @@ class StickerColours:
 
     @classmethod
     def from_faces(cls, faces: Mapping[str, FaceColours]) -> StickerColours:
-        """Six looks, by face letter; a face that is absent counts as not seen."""
+        """Return the colours of measured faces, by letter. A missing face counts as unseen."""
         if not faces or not set(faces) <= set(FACES):
             raise _bad_colours(f"faces are named {', '.join(FACES)}, not {', '.join(faces)}")
         counts = {len(face.linear_rgb) for face in faces.values()}
@@ -168,7 +168,7 @@ class StickerColours:
         )
 
     def face(self, letter: str) -> FaceColours:
-        """The stickers of one face as a look, with its metadata where known."""
+        """Return the stickers of one face, with its metadata if known."""
         known = self.looks.get(letter)
         if known is not None:
             return known
@@ -178,17 +178,17 @@ class StickerColours:
         )
 
     def face_slice(self, letter: str) -> slice:
-        """The part of the arrays that holds a face's stickers."""
+        """Return the slice of the arrays that holds a face's stickers."""
         start = FACES.index(letter) * self.size**2
         return slice(start, start + self.size**2)
 
 
 def merge_faces(looks: Sequence[FaceColours]) -> FaceColours:
-    """Merge several measurements of one face, whatever exposure each had.
+    """Merge several measurements of one face with different exposures.
 
-    The later ones are brought to the exposure of the first by the median ratio over stickers that
-    are well lit and unsaturated in both; then every sticker is the mean of its unsaturated
-    measurements weighted by the inverse of their variance. Metadata are those of the best fit.
+    Later ones are scaled to the exposure of the first by the median ratio of the stickers that are
+    well lit and unsaturated in both. Each sticker is then the mean of its unsaturated measurements,
+    weighted by the inverse of their variance. Metadata are those of the best fit.
     """
     base = looks[0]
     for look in looks[1:]:
@@ -205,7 +205,7 @@ def _merge_pair(first: FaceColours, second: FaceColours) -> FaceColours:
     for look, scale in ((first, np.float32(1.0)), (second, gain)):
         spread = look.spread * scale
         usable = look.valid & ~look.saturated
-        # A saturated measurement still counts where nothing better was seen.
+        # A saturated measurement counts only if there is nothing better.
         trust = np.where(usable, 1.0, np.where(look.valid, 1e-4, 0.0))[:, None]
         weights.append(trust / (spread + noise) ** 2)
         values.append(look.linear_rgb * scale)
@@ -226,14 +226,14 @@ def _merge_pair(first: FaceColours, second: FaceColours) -> FaceColours:
 
 
 def _all_saturated(first: FaceColours, second: FaceColours) -> Bools:
-    """True where no look saw the sticker below its ceiling."""
+    """Return True for stickers that were seen, but saturated in every measurement."""
     clean_first = first.valid & ~first.saturated
     clean_second = second.valid & ~second.saturated
     return (first.valid | second.valid) & ~clean_first & ~clean_second
 
 
 def _exposure_ratio(first: FaceColours, second: FaceColours) -> np.float32:
-    """The exposure of the first relative to the second; 1 if no sticker shows it."""
+    """Return the exposure of the first relative to the second, or 1 if no sticker shows it."""
     both = first.valid & second.valid & ~first.saturated & ~second.saturated
     a = first.linear_rgb[both].max(axis=1, initial=0.0)
     b = second.linear_rgb[both].max(axis=1, initial=0.0)

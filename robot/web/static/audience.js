@@ -1,4 +1,4 @@
-// For those who watch: the whole screen for an audience, and an address that can only show.
+// For spectators: a full-screen view, and an address that only shows the robot.
 
 import { reasonOf, seconds, spoken, t } from "./language.js";
 import { $, ask, el } from "./util.js";
@@ -32,14 +32,14 @@ export class Audience {
     this.#showToday();
   }
 
-  /** What was solved today, asked for anew after each run. */
+  /** Shows what was solved today, updated after each run. */
   async #showToday() {
     const now = new Date();
     const date = [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, "0")).join("-");
     const key = `${date} ${this.#watcher.status?.last_run?.id}`;
     if (!this.#isKiosk || this.#shownFor === key) return;
     const found = await ask("GET", "/api/statistics").catch(() => null);
-    if (!found) return; // with the next change
+    if (!found) return; // the next change tries again
     this.#shownFor = key;
     const { days: [day], best_s: best } = found, isToday = day?.day === date && day.solved;
     $("today").textContent = !isToday ? "" : t("Today: {count} solved, fastest {time}, on average {mean}. Fastest of the runs kept: {best}", {

@@ -1,4 +1,4 @@
-// The panel "Calibration": what is calibrated, and the guide for whoever stands at the robot.
+// The panel "Calibration": what is calibrated, and the guide for a person at the robot.
 
 import { Guide } from "./guide.js";
 import { Hold } from "./hold.js";

@@ -1,4 +1,4 @@
-// One WebSocket for everything that happens: events, pictures (asked for one at a time) and stop.
+// One WebSocket for events, pictures (requested one at a time) and stop.
 
 import { NoSession, ask, msg, socketTo } from "./util.js";
 
@@ -30,7 +30,7 @@ export class Connection extends EventTarget {
     this.#socket?.close();
   }
 
-  /** Sets if a panel wants pictures; they come as long as any panel does. */
+  /** Sets whether a panel wants pictures. They are requested while any panel does. */
   wantFrames(panel, wanted) {
     const before = this.#watching.size > 0;
     if (wanted) this.#watching.add(panel);
@@ -38,7 +38,7 @@ export class Connection extends EventTarget {
     if (wanted && !before) this.#askFrame();
   }
 
-  /** Stops at once and without a question; over HTTP if the WebSocket is gone. */
+  /** Stops at once without confirmation; over HTTP if the WebSocket is closed. */
   async stop(kind) {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket.send(JSON.stringify({ do: kind }));
     try {
@@ -49,7 +49,7 @@ export class Connection extends EventTarget {
     }
   }
 
-  /** Finds out if the session has ended, or only the connection. */
+  /** Finds out whether the session has ended or only the connection. */
   async #check() {
     try {
       await ask("GET", "/api/status");

@@ -1,10 +1,10 @@
-// A cube of any size: which sticker is where, what a robot's operations do to it, and its drawing
-// on a canvas. Coordinates: x to the right, y up, z to the viewer. Sites are U R F D L B.
+// A cube of any size: the positions of its stickers, the effect of a robot's operations, and its
+// drawing on a canvas. Coordinates: x to the right, y up, z to the viewer. Sites are U R F D L B.
 
 const FACES = "URFDLB";
 const AXES = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
 const NORMALS = { U: [0, 1, 0], R: [1, 0, 0], F: [0, 0, 1], D: [0, -1, 0], L: [-1, 0, 0], B: [0, 0, -1] };
-/** Axis of a site, and the way about it in which a clockwise turn goes, seen from outside. */
+/** Axis of a site, and the direction about it of a clockwise turn as seen from outside. */
 const SITES = { U: ["y", 1], R: ["x", 1], F: ["z", 1], D: ["y", -1], L: ["x", -1], B: ["z", -1] };
 const PLAIN = { U: "#f4f4f0", R: "#c8102e", F: "#1f9d55", D: "#ffd500", L: "#ff6a13", B: "#1d5fbf" };
 const QUARTER = Math.PI / 2;
@@ -18,7 +18,7 @@ const times = (a, b) => {
 };
 const STILL = [AXES.x, AXES.y, AXES.z];
 
-/** Rotation about an axis; positive angles go clockwise seen from its positive end, as R, U, F do. */
+/** Rotation about an axis; positive angles are clockwise from its positive end, like R, U, F. */
 function rotation(axis, angle) {
   const c = Math.cos(angle), s = -Math.sin(angle);
   if (axis === "x") return [[1, 0, 0], [0, c, -s], [0, s, c]];
@@ -45,7 +45,7 @@ function places(n) {
 
 const keyOf = (v) => v.map((x) => Math.round(x * 2)).join();
 
-/** Where each sticker is: `at[place] = sticker`, places by site, stickers as the cube is drawn. */
+/** Positions of the stickers: `at[place] = sticker`; places by site, stickers as the cube is drawn. */
 export class CubeModel {
   constructor(size) {
     this.size = size;
@@ -54,7 +54,7 @@ export class CubeModel {
     this.at = this.places.map((_, i) => i);
   }
 
-  /** Held so that the cube's faces of that name are at the robot's sites U and F. */
+  /** Holds the cube with these two faces at the robot's sites U and F. */
   hold(orientation) {
     const up = NORMALS[orientation[0]], front = NORMALS[orientation[1]];
     this.at = this.places.map((_, i) => i);
@@ -62,14 +62,14 @@ export class CubeModel {
     return this;
   }
 
-  /** After an operation of the robot that moves the cube, or some of it. */
+  /** Performs an operation of the robot that moves all or part of the cube. */
   perform(operation) {
     const part = partOf(operation, this.size);
     if (part) this.#move(rotation(part.axis, part.quarters * QUARTER), part.holds);
     return this;
   }
 
-  /** The letters of `facelets` by site, as the cube is seen in the robot. */
+  /** Letters of `facelets` by site, as they appear in the robot. */
   seen(facelets) {
     return this.at.map((sticker) => facelets[sticker]).join("");
   }
@@ -94,7 +94,7 @@ export class CubeModel {
   }
 }
 
-/** The axis an operation turns about, its signed quarters and the places it moves; null: nothing. */
+/** Axis of an operation, its signed quarter turns and the places it moves; null if it moves none. */
 function partOf(operation, size) {
   const quarters = operation.quarter_turns;
   if (operation.op === "rotate") return { axis: operation.axis, quarters, whole: true, holds: () => true };
@@ -122,7 +122,7 @@ export function poseAt(start, operations, atUs, smooth = true) {
   return { model, moving };
 }
 
-/** Draws cubes on a canvas, seen from where a person stands who may walk around it. */
+/** Draws cubes on a canvas, in a view that a person can turn. */
 export class CubeDrawing {
   constructor(canvas, { turnable = true } = {}) {
     this.canvas = canvas;
@@ -132,7 +132,7 @@ export class CubeDrawing {
     if (turnable) this.#listen();
   }
 
-  /** `colours[sticker]` as the cube is drawn; null: unknown. */
+  /** `colours[sticker]` in the order of the drawn cube; null: unknown. */
   draw({ model, moving }, colours, theme) {
     const { canvas } = this, ratio = window.devicePixelRatio || 1;
     const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
@@ -209,7 +209,7 @@ export class CubeDrawing {
   }
 }
 
-/** The cube cut where layers move, the farthest first: each slab hides only what lies behind it. */
+/** The cube cut at moving layers, farthest slab first: each slab hides only slabs behind it. */
 function slabs(n, layers, view, distance) {
   const h = n / 2;
   const axis = layers.length ? layers[0].axis : "y";
@@ -221,7 +221,7 @@ function slabs(n, layers, view, distance) {
     const layer = ours.find((l) => l.holds(middle));
     return { axis, from, to, angle: layer ? layer.angle : 0 };
   });
-  // Where the eye is along the axis: the third row of a rotation is the way to the viewer.
+  // Position of the eye along the axis: the third row of a rotation points to the viewer.
   const eye = view[2]["xyz".indexOf(axis)] * distance;
   const far = (slab) => (eye < slab.from ? slab.from - eye : eye > slab.to ? eye - slab.to : 0);
   return found.sort((p, q) => far(q) - far(p));
@@ -259,7 +259,7 @@ function shade(colour, light) {
   return `rgb(${part(16)},${part(8)},${part(0)})`;
 }
 
-/** The colour of every sticker of a cube view: as measured while it is not read, null if unseen. */
+/** Colours of a cube view's stickers: measured ones until the cube is read, null if unseen. */
 export function coloursOf(view) {
   const palette = { ...PLAIN, ...view.palette };
   return [...view.facelets].map((letter, i) => (letter === "?" ? view.seen?.[i] ?? null : palette[letter]));

@@ -1,4 +1,4 @@
-// What the robot does at this moment, and what comes next, in people's words.
+// The robot's current operations and the next one, in plain words.
 
 import { operationWords, t } from "./language.js";
 import { $ } from "./util.js";

@@ -1,4 +1,4 @@
-// "Another goal": a pattern, a state or moves to which the robot turns its cube.
+// "Another goal": a pattern, a state or moves for the robot to perform.
 
 import { CubeDrawing, CubeModel, plainColour } from "./cube.js";
 import { Hold } from "./hold.js";
@@ -42,7 +42,7 @@ export class GoalForm {
   }
 }
 
-/** Draws the cube that has a pattern. */
+/** Draws a cube with a pattern. */
 function drawPattern(canvas, facelets) {
   const model = new CubeModel(Math.sqrt(facelets.length / 6));
   new CubeDrawing(canvas, { turnable: false }).draw({ model, moving: [] }, [...facelets].map(plainColour), cubeTheme());

@@ -1,4 +1,4 @@
-// The guided calibration: draws the dialogs of the guide, with the camera's picture, and sends what is pressed.
+// The guided calibration: draws the guide's dialogs with the camera's picture, and sends a person's input.
 
 import { Hold } from "./hold.js";
 import { guided, reasonOf, t } from "./language.js";
@@ -7,7 +7,7 @@ import { el, msg, socketTo, table } from "./util.js";
 const GRIP_PX = 40;
 const DRAG_EVERY_MS = 50;
 
-/** One guide, in `room`, from its making to `ended(why)`; closing its socket ends maintenance. */
+/** A guide in `room`, from construction to `ended(why)`; closing its socket ends maintenance. */
 export class Guide {
   #connection;
   #socket;
@@ -37,7 +37,7 @@ export class Guide {
     this.#socket.close();
   }
 
-  /** True while somebody looks at it, so that pictures are wanted. */
+  /** True while the guide is in view and needs pictures. */
   set shown(shown) {
     this.#connection.wantFrames("guide", shown && !this.#outline);
   }
@@ -68,7 +68,7 @@ export class Guide {
     room.replaceChildren(this.root);
   }
 
-  /** Draws everything again, in the page's language; a calibration goes on. */
+  /** Draws everything again in the page's language; a calibration continues. */
   speak() {
     const state = this.#state;
     this.#build(this.root.parentElement);
@@ -114,7 +114,7 @@ export class Guide {
     part.purpose.hidden = !contents.purpose;
     if (!same(before?.contents.purpose, contents.purpose)) part.purpose.replaceChildren(...(contents.purpose ? purposeOf(contents.purpose) : []));
     part.value.replaceChildren(...(contents.value ? valueOf(contents.value) : []));
-    // A button that is held down must not go meanwhile.
+    // Keep the buttons if they are the same: a person may be holding one down.
     if (!same(before?.actions, state.actions)) {
       part.buttons.replaceChildren(...state.actions.filter((action) => !action.by_key).map((action) => this.#buttonOf(action)));
     }
@@ -158,7 +158,7 @@ export class Guide {
       if (swatch) swatch.style.background = `rgb(${colour.join()})`;
       return el("td", {}, swatch, opens ? el("button", { click: () => this.#send({ do: "open", row }) }, `${cell} ${cells[1] ?? ""}`.trim()) : cell);
     })));
-    // The button that opens a line names it by its first two cells.
+    // The button that opens a line has its first two cells as the label.
     if (lines[0].opens) body.forEach((line) => line.children[1]?.remove());
     const shown = lines[0].opens ? [[heads.slice(0, 2).join(", ")], ...heads.slice(2)] : heads;
     return table(t("Found"), shown, body);
@@ -198,7 +198,7 @@ export class Guide {
     });
   }
 
-  /** Where a pointer is, in parts of the picture, which lies in the middle of its canvas. */
+  /** Position of a pointer as a share of the picture, which is in the middle of its canvas. */
   #at(event) {
     const canvas = this.#part.picture, box = canvas.getBoundingClientRect();
     const scale = Math.min(box.width / canvas.width, box.height / canvas.height);
@@ -244,8 +244,8 @@ export class Guide {
   }
 
   #key(event) {
-    // Tab goes on to the next button. Enter presses the button in focus, and no more often if held down:
-    // what it keeps counts as confirmed by a person.
+    // Tab moves to the next button. Enter presses the focused button, only once if held down, because
+    // the value it keeps counts as confirmed by a person.
     if (event.key === "Enter" && event.repeat) event.preventDefault();
     if (event.altKey || event.metaKey || event.key === "Tab" || event.key === "Enter") return;
     if (event.repeat && !/^(Arrow|Page)/.test(event.key)) return;
@@ -259,7 +259,7 @@ export class Guide {
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-/** What is right for a position: sentences, and a drawing in characters. */
+/** Shows the right state for a position: sentences, and a drawing in characters. */
 function purposeOf({ right, cube, touch, watch, drawing }) {
   return [
     el("p", {}, el("b", {}, guided(right)), ` ${guided(cube)} ${guided(touch)}`),

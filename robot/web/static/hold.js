@@ -1,4 +1,4 @@
-// Buttons that start something only when they are held down.
+// Buttons that must be held down to start something.
 
 import { t } from "./language.js";
 import { $ } from "./util.js";
@@ -6,12 +6,12 @@ import { $ } from "./util.js";
 const HOLD_MS = 800;
 const ARMED_MS = 5000;
 
-/** A button that starts something only when it is held down; a screen reader asks a second time. */
+/** A button that must be held down; with a screen reader it must be activated twice instead. */
 export class Hold {
   #timer = null;
   #armedUntil = 0;
 
-  /** `tell`: shows what somebody who cannot hold has to do. */
+  /** `tell`: shows instructions, for example if the button was released too early. */
   constructor(button, act, tell = (text) => { $("answer").textContent = text; }) {
     this.button = button;
     this.act = act;
@@ -26,7 +26,7 @@ export class Hold {
     });
     button.addEventListener("keyup", (e) => { e.preventDefault(); this.#letGo(); });
     button.addEventListener("contextmenu", (e) => e.preventDefault());
-    // A click of no pointer, while keys make none here, is a screen reader's, which cannot hold.
+    // Keys cause no click here, so a click without a pointer is from a screen reader, which cannot hold.
     button.addEventListener("click", (e) => this.#click(e));
   }
 
@@ -36,7 +36,7 @@ export class Hold {
     this.#timer = setTimeout(() => { this.#release(); this.act(); }, HOLD_MS);
   }
 
-  /** Whoever let go too early learns why nothing has happened. */
+  /** Explains why nothing has happened if the button was released too early. */
   #letGo() {
     if (this.#timer) this.tell(t("{what}: hold it down to start.", { what: this.button.textContent }));
     this.#release();

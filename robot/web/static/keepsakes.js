@@ -1,4 +1,4 @@
-// What a run leaves to look at and to pass on: its time-lapse, and its photographs as one picture.
+// Keepsakes of a run to view and share: its time-lapse, and its photographs in one picture.
 
 import { t } from "./language.js";
 import { el } from "./util.js";
@@ -6,17 +6,17 @@ import { el } from "./util.js";
 const TIME_LAPSE = "time-lapse.webp";
 const LOOK = /^scanning-\d+-[URFDLB]\.jpg$/;
 
-/** True for a file of a run that is no photograph. */
+/** True for the time-lapse among a run's files. */
 export const isTimeLapse = (name) => name === TIME_LAPSE;
 
-/** The time-lapse, which moves only while somebody has opened it; null if there is none. */
+/** The time-lapse, loaded only when it is opened; null if there is none. */
 export function timeLapse({ id, photos }) {
   if (!photos.includes(TIME_LAPSE)) return null;
   const run = Number(id), src = `/api/runs/${id}/files/${TIME_LAPSE}`;
   return keepsake("run-time-lapse", t("Time-lapse"), src, `run-${run}.webp`, t("Run {run} as a time-lapse", { run }));
 }
 
-/** The photographs as one picture; null if the run looked at no face. */
+/** The photographs in one picture; null if the run scanned no face. */
 export function collage({ id, photos }) {
   if (!photos.some((name) => LOOK.test(name))) return null;
   const run = Number(id);

@@ -1,4 +1,4 @@
-// The language of the page: the browser's, or the one that was chosen here. One file has its texts.
+// The language of the page: the browser's, or the one chosen here. One file has its texts.
 
 import { $, el } from "./util.js";
 
@@ -7,10 +7,10 @@ const SPOKEN = ["en", "de", "es", "it", "ja"];
 
 let texts = { language: "en", languages: {}, states: {}, outcomes: {}, endings: {}, faults: {}, english: {}, steps: {}, notes: {}, stages: {}, parts: {}, operations: {}, page: {}, calibration: {} };
 
-/** An English text of the page in its language, its {placeholders} filled. */
+/** Translates an English text of the page and fills its {placeholders}. */
 export const t = (english, values = {}) => fill(texts.page[english] ?? english, values);
 
-/** A text of the guided calibration, its {placeholders} filled; what is found stays English. */
+/** Translates a text of the guided calibration and fills its {placeholders}; findings stay English. */
 export const guided = (english, values = {}) => fill(texts.calibration[english] ?? english, values);
 
 export const stateName = (code) => texts.states[code] ?? code;
@@ -19,7 +19,7 @@ export const outcomeName = (code) => texts.outcomes[code] ?? code;
 /** The meaning of an outcome, given its English sentence. */
 export const endingOf = (reason) => texts.endings[reason] ?? reason;
 
-/** The cause of a fault; details that only the robot knows stay English, in brackets. */
+/** The cause of a fault; details from the robot without a translation stay English, in brackets. */
 export function causeOf({ code, cause, detail, notes }) {
   const told = noteOf(cause, notes);
   if (told !== cause) return told;
@@ -34,7 +34,7 @@ export function remedyOf({ code, remedy, notes }) {
   return remedy === texts.english[code]?.[2] ? texts.faults[code][2] : noteOf(remedy, notes);
 }
 
-/** The step of a job, given a document that has it. */
+/** The step of a job, given a document that contains it. */
 export function stepOf({ step, step_code: code, step_parameters: values }) {
   if (texts.language === "en" || !texts.steps[code]) return step;
   const fault = texts.faults[values.fault]?.[0] ?? values.fault;
@@ -48,7 +48,7 @@ export function noteOf(told, notes = []) {
   return found ? noted(told, found.code, found.parameters) : told;
 }
 
-/** The reason of a refusal, given its error; one without a code stays English. */
+/** The reason for a refusal, given its error; a reason without a code or translation stays English. */
 export function reasonOf(error) {
   const { fault, reason_code: code, reason_parameters: values } = error.answer ?? {};
   if (fault && texts.english[fault]) return texts.faults[fault][0];
@@ -58,14 +58,14 @@ export function reasonOf(error) {
 function noted(english, code, values) {
   if (texts.language === "en" || !texts.notes[code]) return english;
   const fault = texts.faults[values.fault]?.[0] ?? values.fault;
-  // Some notes contain others, by their codes.
+  // Some notes refer to others by their codes.
   const inner = (name) => fill(texts.notes[values[name]] ?? "", values);
   return fill(texts.notes[code], { ...values, fault, actuator: partName(values.actuator), state: stateName(values.state), before: stateName(values.before), what: inner("what"), remedy: inner("remedy") });
 }
 
 export const stageName = (code) => texts.stages[code] ?? code;
 
-/** An operation of a plan in words, with its place in the table that the server makes of them. */
+/** An operation of a plan in words; the key is its entry in the server's table of operations. */
 export function operationWords(o) {
   const place = o.site ?? o.axis ?? o.gripper ?? o.to ?? o.rows;
   const key = [o.op, place, o.quarter_turns, o.layers > 1 ? "several" : undefined].filter((word) => word !== undefined).join(" ");
@@ -73,7 +73,7 @@ export function operationWords(o) {
   return words ? fill(words, { ...o, part: partName(o.arm) }) : o.op;
 }
 
-/** A part of the robot; one that its owner has named stays as it is. */
+/** The name of a part of the robot; a name given by its owner is not translated. */
 export const partName = (name) => texts.parts[name] ?? name;
 
 export const seconds = (s, digits = 1) => `${figures(digits).format(s)}\u00a0s`;
@@ -84,10 +84,10 @@ export function when(time) {
 
 export const whole = (count) => count.toLocaleString(locale());
 
-/** Sends "change" when the language changes, so that all panels show their texts again. */
+/** Sends "change" when the language changes, so that all panels update their texts. */
 export const spoken = new EventTarget();
 
-/** Loads the texts and puts them into the page; before anything else is shown. */
+/** Loads the texts and inserts them into the page, before anything else is shown. */
 export async function speak() {
   const language = kept() ?? (navigator.languages ?? []).map((l) => l.slice(0, 2)).find((l) => SPOKEN.includes(l)) ?? "en";
   rememberDocument();
@@ -115,7 +115,7 @@ async function load(language) {
   translateDocument();
 }
 
-/** The texts of the page itself: where each is, and its English. */
+/** The texts of the page itself: the position and the English of each. */
 const written = [];
 
 function rememberDocument() {
@@ -130,7 +130,7 @@ function rememberDocument() {
   }
 }
 
-/** Texts that a panel has replaced since are left to it. */
+/** Translates the texts, except those that a panel has replaced. */
 function translateDocument() {
   for (const text of written) {
     const shown = text.read();
@@ -143,7 +143,7 @@ function translateDocument() {
 
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 
-/** For dates and numbers; an English browser's own kind of English. */
+/** The locale for dates and numbers: the browser's regional variant if it has the same language. */
 function locale() {
   return navigator.language.startsWith(texts.language) ? navigator.language : texts.language;
 }
@@ -157,7 +157,7 @@ function figures(digits) {
   return made.get(digits);
 }
 
-// Private windows may keep nothing.
+// Private windows may not have storage.
 function kept() {
   try {
     const language = localStorage.getItem(KEPT);
@@ -171,6 +171,6 @@ function keep(language) {
   try {
     localStorage.setItem(KEPT, language);
   } catch {
-    // Then the page stays in the browser's own language.
+    // Next time the page has the browser's language again.
   }
 }

@@ -1,4 +1,4 @@
-// The panel "Live": camera picture, cube, what the robot does, fault with remedy, hold to start.
+// The panel "Live": camera picture, cube, current step, fault with remedy, buttons to hold.
 
 import { CubeDrawing, CubeModel } from "./cube.js";
 import { Hold } from "./hold.js";
@@ -6,7 +6,7 @@ import { causeOf, outcomeName, reasonOf, remedyOf, seconds, stateName, stepOf, t
 import { drawMechanism } from "./mechanism.js";
 import { $, ask, el, endedWell, prose, themed } from "./util.js";
 
-/** Pictures come several times a second while the robot rests or turns. */
+/** Ages of a picture. They arrive several times a second while the robot is idle or turns. */
 const LIVE_S = 1, OLD_S = 3, LONG_S = 120;
 
 const NOTHING_KNOWN = { model: new CubeModel(3), moving: [], colours: new Array(54).fill(null) };
@@ -15,7 +15,7 @@ export function cubeTheme() {
   return { plastic: themed("--plastic"), unknown: themed("--unknown"), hatch: themed("--hatch") };
 }
 
-/** Tells that a job has begun; the text goes once the robot rests again. */
+/** Reports that a job has started; the text disappears when the robot is idle again. */
 export function tellStarted(button) {
   $("answer").textContent = $("answer").dataset.started = t("{what}: started", { what: button.textContent });
 }
@@ -36,7 +36,7 @@ export class Live {
     connection.addEventListener("stopped", ({ detail }) => this.#tellStopped(detail));
     for (const button of document.querySelectorAll("button.hold[data-path]")) new Hold(button, () => this.#begin(button));
     $("stop").addEventListener("click", () => connection.stop("stop"));
-    // As soon as it is touched: who lets go beside it has meant it all the same.
+    // Act as soon as the button is touched, even if the pointer is released elsewhere.
     $("estop").addEventListener("pointerdown", () => connection.stop("estop"));
     $("estop").addEventListener("click", (e) => e.detail === 0 && connection.stop("estop"));
     document.addEventListener("visibilitychange", () => this.#wantFrames());
@@ -90,7 +90,7 @@ export class Live {
     $("acknowledging").hidden = !isStopped;
     const busy = job !== null || status.state === "maintenance" || gone !== null;
     for (const button of document.querySelectorAll("button.hold:not([data-always])")) button.disabled = busy;
-    // Buttons that cannot be used leave their room to the rest.
+    // Hide buttons that cannot be used, to leave more room for the rest.
     $("holds").hidden = job !== null || isStopped;
     $("cube").setAttribute("aria-label", describeCube(cube, this.#watcher));
     const moves = motion?.purpose === "turn" ? motion.moves.split(" ").filter(Boolean) : [];
@@ -101,7 +101,7 @@ export class Live {
     }
   }
 
-  /** Everything that changes all the time: clock, bar, layers, mechanism. */
+  /** Draws everything that changes all the time: clock, bar, layers, mechanism. */
   #paint() {
     if (!this.#shown) return;
     const watcher = this.#watcher;
@@ -157,7 +157,7 @@ export class Live {
     canvas.setAttribute("aria-label", isLook ? t("The camera's picture of face {face}, with the stickers it found", look) : t("The camera's picture"));
   }
 
-  /** The subject of the picture and, if it is not live, its age. */
+  /** Shows the subject of the picture and, if it is not live, its age. */
   #tellPicture() {
     const seen = this.#seen;
     const what = seen?.face ? t("Camera: face {face}", seen) : t("Camera");
@@ -173,7 +173,7 @@ export class Live {
   }
 }
 
-/** How many of the moves are done. */
+/** The number of moves that are done. */
 export const movesDone = (motion, atUs) => motion.move_ends_us.filter((end) => end <= atUs).length;
 
 function grid(g, corners, n, width, height) {

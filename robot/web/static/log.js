@@ -1,4 +1,4 @@
-// The log of the daemon: its latest lines, of a level, as they come.
+// The log of the daemon: its latest lines of a level, as they arrive.
 
 import { t } from "./language.js";
 import { ask, el, msg } from "./util.js";
@@ -47,7 +47,7 @@ export class LogCard {
     this.#ask(this.#asked);
   }
 
-  /** Asks for what is new; `turn` ends the questions of an earlier level. */
+  /** Requests new lines; `turn` ends the requests for an earlier level. */
   async #ask(turn) {
     clearTimeout(this.#timer);
     if (document.visibilityState === "visible" && this.#watcher.gone === null) {
@@ -61,7 +61,7 @@ export class LogCard {
 
   #show({ lines, latest }) {
     const list = this.#list, isAtEnd = list.scrollTop + list.clientHeight > list.scrollHeight - 8;
-    if (latest < this.#latest) list.replaceChildren(); // the log was begun again
+    if (latest < this.#latest) list.replaceChildren(); // a new log was started
     this.#latest = latest;
     list.append(...lines.map(({ time, level, text }) => el("p", { "data-level": level },
       el("time", { datetime: time }, new Date(time).toLocaleTimeString()), " ", text)));

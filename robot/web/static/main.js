@@ -65,7 +65,7 @@ async function enter() {
   connection.open();
 }
 
-/** Shows what the address names: `#/plan`, `#/runs`, `#/runs/12`, `#/kiosk`. */
+/** Shows the panel in the address: `#/plan`, `#/runs`, `#/runs/12`, `#/kiosk`. */
 function follow() {
   if (!panels) return;
   const [, name, about] = location.hash.split("/");
@@ -130,7 +130,7 @@ watcher.addEventListener("change", () => {
   document.title = `${state} · Cubist`;
 });
 
-// For tests: what the page believes.
+// For tests: the robot's state as known to the page.
 globalThis.cubist = watcher;
 
 await speak();

@@ -1,12 +1,12 @@
-// The robot's mechanism as a small drawing, one for each kind; dials for kinds not drawn here.
-// A drawing is made of the profile's own section `mechanism`, which names each part's actuator.
+// The robot's mechanism as a small drawing for each kind, or as dials for kinds without a drawing.
+// The input is the profile's section `mechanism`, which names each part's actuator.
 
 import { partName, t } from "./language.js";
 import { el } from "./util.js";
 
 const DEGREES = 90;
 
-/** Where each actuator is at a time of a motion that began with these positions. */
+/** The position of each actuator at a time of a motion that started from these positions. */
 export function actuatorsAt(positions, motions, atUs, smooth = true) {
   const found = Object.fromEntries(Object.entries(positions).map(([name, place]) =>
     [name, { from: place, to: place, share: 1, isMoving: false }]));
@@ -19,7 +19,7 @@ export function actuatorsAt(positions, motions, atUs, smooth = true) {
   return found;
 }
 
-/** The drawing of a mechanism; of `actuators` null, that nobody knows how it stands. */
+/** Draws a mechanism; `actuators` is null if its position is unknown. */
 export function drawMechanism(mechanism, actuators) {
   if (!mechanism) return [];
   const draw = KINDS[mechanism.kind];
@@ -31,10 +31,10 @@ export function drawMechanism(mechanism, actuators) {
   return [el("svg", { viewBox: `0 0 240 ${height}`, class: actuators ? "drawn" : "drawn unknown", role: "img", "aria-label": label }, children)];
 }
 
-/** A position that an arm opens nearly to, for the camera, is drawn as open. */
+/** A nearly open position of an arm, for the camera, is drawn as open. */
 const drawnAt = (place) => (typeof place === "string" ? place.replace(/^nearly /, "") : place);
 
-/** Numbers for drawing, from the actuators' places; what is not known is as after homing. */
+/** Numbers for drawing, from the actuators' positions; unknown ones are drawn as homed. */
 class Parts {
   constructor(actuators) {
     this.actuators = actuators;
@@ -44,7 +44,7 @@ class Parts {
     return this.actuators[name]?.isMoving ?? false;
   }
 
-  /** Between the numbers that `value` gives for the places before and after. */
+  /** Interpolates between the numbers that `value` returns for the positions before and after. */
   number(name, value, resting = 0) {
     const found = this.actuators[name];
     if (!found) return resting;
@@ -52,7 +52,7 @@ class Parts {
     return from + (to - from) * found.share;
   }
 
-  /** Of a table or gripper, clockwise degrees. */
+  /** The angle of a table or gripper in clockwise degrees. */
   angle(name, angles = {}) {
     return DEGREES * this.number(name, (place) => (typeof place === "number" ? place : angles[place]));
   }
@@ -70,14 +70,14 @@ class Parts {
 const line = (x1, y1, x2, y2, kind = "rod") => el("line", { x1, y1, x2, y2, class: kind });
 const box = (x, y, width, height, kind = "part", rx = 2) => el("rect", { x, y, width, height, rx, class: kind });
 
-/** A cube seen from the side with its layers. */
+/** A cube with its layers, seen from the side. */
 function cubeFront(x, y, size, layers, raised = 0) {
   const step = size / layers;
   return Array.from({ length: layers * layers }, (_, i) =>
     box(x + step * (i % layers), y + step * Math.floor(i / layers) - (Math.floor(i / layers) < raised ? 2 : 0), step, step, "held", 1));
 }
 
-/** Holder from the side with lid or lifters; beside it, the table from above. */
+/** The holder with lid or lifters from the side; beside it the table from above. */
 function flipper({ turntable, arms }, parts) {
   const table = turntable.actuator, angle = parts.angle(table, turntable.angles);
   const rolling = arms.find((arm) => {
@@ -90,7 +90,7 @@ function flipper({ turntable, arms }, parts) {
     const role = arm.positions[place];
     return role === "hold" ? 0 : role === "open" ? 38 : role ? 17 : undefined;
   }, 38);
-  // The first arm is hinged behind the cube, a second one in front of it.
+  // The first arm is hinged behind the cube, the second in front of it.
   const side = (arm, number) => parts.group(arm.actuator, number % 2 ? `translate(108 ${46 + 6 * number}) scale(-1 1) rotate(${-turned(arm)}) ` : `translate(24 ${46 + 6 * number}) rotate(${-turned(arm)})`,
     line(0, 0, 70, 0), line(66, 0, 66, 9), el("circle", { r: 4, class: "part" }));
   const children = [
@@ -105,14 +105,14 @@ function flipper({ turntable, arms }, parts) {
   return { height: 120 + 13 * arms.length, children };
 }
 
-/** A disc with a square cube on it and a mark that shows how far it has turned. */
+/** A disc with a square cube on it and a mark that shows its angle. */
 function tableFromAbove(parts, name, angle, x, y, radius) {
   const a = radius * 0.62;
   return [parts.group(name, `translate(${x} ${y})`, el("circle", { r: radius, class: "part" }),
     el("g", { transform: `rotate(${angle})` }, box(-a, -a, 2 * a, 2 * a, "held", 3), line(0, -a, 0, -radius + 3)))];
 }
 
-/** Centre of a cube seen a little from the right and above, and where what is at a site is drawn. */
+/** Centre of a cube seen slightly from the right and above, and offsets of the parts at its sites. */
 const CENTRE = [120, 86];
 const AROUND = { U: [0, -66], D: [0, 66], R: [84, 0], L: [-84, 0], F: [-54, 52], B: [54, -52] };
 
@@ -124,12 +124,12 @@ function around(sites, drawn) {
     [[x + h, y - h], [x + h + deep, y - h - deep], [x + h + deep, y + h - deep], [x + h, y + h]],
   ];
   const cube = faces.map((corners) => el("polygon", { points: corners.join(" "), class: "held" }));
-  // First the parts behind or beside the cube, then the cube, then the parts before it.
+  // First the parts behind or beside the cube, then the cube, then the part in front of it.
   const order = ["B", "L", "D", "U", "R"].filter((site) => sites.includes(site));
   return { height: 172, children: [...order.flatMap(drawn), ...cube, ...(sites.includes("F") ? drawn("F") : [])] };
 }
 
-/** The end of a shaft beside the cube, and the disc with what is on it, as seen from outside. */
+/** Position of the part at a site, and of the end of its shaft at the cube. */
 function placed(site, gap) {
   const [x, y] = CENTRE, [dx, dy] = AROUND[site], far = Math.hypot(dx, dy), reach = site === "F" || site === "B" ? 14 : 24;
   const near = (reach + gap) / far;
@@ -162,7 +162,7 @@ function direct({ motors }, parts) {
   });
 }
 
-/** The frame of the turntable above, the cube on its elevator, squisher beside and flipper below. */
+/** The turntable's frame above, the cube on its elevator, the squisher beside it, the flipper below. */
 function layered({ turntable, elevator, flipper: swing, squisher }, parts) {
   const layers = elevator.rows.length - 1, size = 42, step = size / layers;
   const rows = parts.number(elevator.actuator, (row) => Math.max(0, elevator.rows.indexOf(row)));
@@ -177,17 +177,17 @@ function layered({ turntable, elevator, flipper: swing, squisher }, parts) {
     parts.group(squisher.actuator, null, box(66 - beside - 12, 62, 12, 12), box(66 + beside, 62, 12, 12)),
     parts.group(swing.actuator, `translate(66 ${floor + 6}) rotate(${-50 + 100 * swung})`, line(0, -40, 0, 12), el("circle", { r: 4, class: "part" })),
     ...tableFromAbove(parts, turntable.actuator, parts.angle(turntable.actuator, turntable.angles), 182, 46, 30),
-    // Each beside its part.
+    // Captions beside their parts.
     parts.caption(turntable.actuator, 182, 92), parts.caption(elevator.actuator, 66, 134),
     parts.caption(swing.actuator, 112, 106), parts.caption(squisher.actuator, 23, 88),
   ];
   return { height: 138, children };
 }
 
-/** Whose work an operation is that names no part of its own. */
+/** The parts that perform operations which name no part. */
 const WORKERS = { hold: "squisher", "let-go": "squisher", raise: "elevator", swing: "flipper", return: "flipper" };
 
-/** The part of the robot that an operation is shown under, in words. */
+/** The name of the part of the robot under which an operation is shown. */
 export function workerOf(operation) {
   if (operation.op === "turn") return t("layer {site}", operation);
   const arms = operation.gripper ? [operation.gripper] : operation.grippers ?? [];

@@ -1,4 +1,4 @@
-// The panel "Owner": check-up, profile, log, restart, and the hands of a simulated robot.
+// The panel "Owner": check-up, profile, log, restart, and the controls of a simulated robot.
 
 import { Hold } from "./hold.js";
 import { LogCard } from "./log.js";
@@ -26,7 +26,7 @@ export class Owner {
     if (shown) this.#begin();
   }
 
-  /** Rights may have changed since it was shown last, as after a restart. */
+  /** Reads the rights again: they may have changed, for example after a restart. */
   async #begin() {
     const rights = await ask("GET", "/api/manage").catch(() => ({ allowed: false, simulated: false }));
     for (const card of this.#cards) card.rights = rights;
@@ -55,13 +55,13 @@ const SUBJECTS = {
   maestro: "Maestro", power: msg("Power supply"), profile: msg("Profile"), pwm: "PWM", robot: msg("Robot"), socket: msg("USB socket"),
 };
 
-/** What a finding is about; that of one board of several ends with the board's name. */
+/** The subject of a finding; it ends with the board's name if there are several boards. */
 function subjectOf(about) {
   const [kind, ...board] = about.split(" ");
   return [t(SUBJECTS[kind] ?? kind), ...board].join(" ");
 }
 
-/** What `cubist doctor` finds. */
+/** The findings of `cubist doctor`. */
 class CheckUpCard {
   element = el("section", { class: "card", "aria-labelledby": "check-up-heading" });
   #found = null;
@@ -102,7 +102,7 @@ class CheckUpCard {
   }
 }
 
-/** Restart of the daemon, which puts a kept profile in force. */
+/** Restarts the daemon, which activates a kept profile. */
 class RestartCard {
   element = el("section", { class: "card", "aria-labelledby": "restart-heading" });
   rights = null;
@@ -127,7 +127,7 @@ class RestartCard {
       ...shown, this.#answer);
   }
 
-  /** A robot that works is stopped only by a button that says so. */
+  /** Labels the button: if the robot is busy, the label says that it stops the robot. */
   follow({ status, gone }) {
     if (!status) return;
     this.#force = status.job !== null || status.calibrating;

@@ -1,4 +1,4 @@
-// The panel "Plan": the motion under way or done last, as a timeline with a moving cursor.
+// The panel "Plan": the current or last motion as a timeline with a moving cursor.
 
 import { movesDone } from "./live.js";
 import { workerOf } from "./mechanism.js";
@@ -81,7 +81,7 @@ export class Plan {
     this.#paintSteps(atUs, isMoving);
   }
 
-  /** The steps under way stand out, and the first of them is kept in view. */
+  /** Highlights the current steps and keeps the first of them in view. */
   #paintSteps(atUs, isMoving) {
     const steps = [...this.#steps];
     for (const step of steps) {
@@ -97,7 +97,7 @@ export class Plan {
   }
 }
 
-/** What the robot does, one row for each operation, in people's words. */
+/** The operations of the robot in plain words, one per row. */
 function stepByStep({ operations }) {
   const inOrder = [...operations].sort((p, q) => p.start_us - q.start_us);
   const rows = inOrder.map((o) => el("li", { class: kindOf(o), "data-from": o.start_us, "data-to": o.start_us + o.duration_us },
@@ -136,7 +136,7 @@ function nameOf(o) {
   return t("{what}: {time} from {start}", { what: operationWords(o), time: seconds(o.duration_us / 1e6, 2), start: seconds(o.start_us / 1e6, 2) });
 }
 
-/** Where the time goes: overlapping operations count for the first of turn, rotate, other. */
+/** Time by kind; overlapping operations count as the first of turn, rotate, other. */
 function shares({ operations, duration_us }) {
   const edges = [...new Set(operations.flatMap((o) => [o.start_us, o.start_us + o.duration_us]))].sort((p, q) => p - q);
   const sums = { turn: 0, rotate: 0, other: 0 };
@@ -150,7 +150,7 @@ function shares({ operations, duration_us }) {
       el("dt", {}, t(KINDS[kind])), el("dd", { class: "figure" }, `${seconds(us / 1e6)} (${Math.round((100 * us) / Math.max(1, duration_us))} %)`)])));
 }
 
-/** The plan's time and that of the same moves one at a time, as two bars; nothing if unknown. */
+/** Two bars: the time of the plan, and of the same moves one at a time; nothing if unknown. */
 function savings({ duration_us, greedy_us }) {
   if (!greedy_us) return [];
   const longest = Math.max(duration_us, greedy_us), saved = Math.round(100 * (1 - duration_us / greedy_us));

@@ -1,11 +1,11 @@
-// The robot's profile: view, edit, check, keep, and go back to an earlier version.
+// The robot's profile: view, edit, check, keep, and restore an earlier version.
 
 import { reasonOf, t, when } from "./language.js";
 import { ask, el, msg } from "./util.js";
 
 const CHECK_AFTER_MS = 700;
 
-/** How a robot's owner allows this page to manage it. */
+/** Instructions for the owner to allow management of the robot from this page. */
 export const notAllowed = () => t("To do this here, set CUBIST_WEB_MANAGE=yes in the settings of cubist-web on the robot.");
 
 export class ProfileCard {
@@ -30,7 +30,7 @@ export class ProfileCard {
     this.#text.addEventListener("input", () => this.#changed());
   }
 
-  /** Loads what is in force, but never over something that somebody is writing. */
+  /** Loads the profile in force, but never replaces changes in progress. */
   async load() {
     try {
       const [profile, { versions }] = await Promise.all([ask("GET", "/api/profile"), ask("GET", "/api/profile/versions")]);
@@ -68,7 +68,7 @@ export class ProfileCard {
   #open(profile) {
     clearTimeout(this.#timer);
     this.#opened = this.#text.value = profile.text;
-    // What is read from a file may have other line ends than a text area has.
+    // A file may have other line ends than a text area.
     this.#opened = this.#text.value;
     this.#checked = null;
     this.#renderVerdict();

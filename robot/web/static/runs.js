@@ -1,4 +1,4 @@
-// The panel "Runs": the list, and of one run its reading, pictures, faults and a replay.
+// The panel "Runs": the list, and the reading, pictures, faults and replay of one run.
 
 import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, reversed } from "./cube.js";
 import { collage, isTimeLapse, timeLapse } from "./keepsakes.js";
@@ -35,7 +35,7 @@ export class Runs {
     if (!shown) this.#replay?.pause();
   }
 
-  /** One run by its number; null: the list of them. */
+  /** Opens a run by its number; null: the list. */
   async open(id) {
     if (id === null) {
       this.#record = this.#listed = null;
@@ -55,7 +55,7 @@ export class Runs {
 
   async #list() {
     const key = `${this.#watcher.status?.last_run?.id} ${this.#watcher.status?.job?.run}`;
-    if (this.#listed === key || this.#record) return; // somebody reads one
+    if (this.#listed === key || this.#record) return; // a run is open
     this.#listed = key;
     let listed;
     try {
@@ -63,7 +63,7 @@ export class Runs {
     } catch (error) {
       return $("runs").replaceChildren(el("p", { class: "card" }, t("The list of runs cannot be loaded: {why}", { why: reasonOf(error) })));
     }
-    if (this.#record) return; // somebody reads one
+    if (this.#record) return; // a run is open
     this.#showList([...listed.runs, ...(listed.unreadable ?? [])].sort((a, b) => Number(b.id) - Number(a.id)));
   }
 
@@ -81,7 +81,7 @@ export class Runs {
       : el("p", { class: "card" }, t("There are no runs yet.")));
   }
 
-  /** The time-lapse is made after the run, which somebody may look at already. */
+  /** Adds the time-lapse, which is made after the run, if the run is already open. */
   async #addTimeLapse(run) {
     if (this.#record?.id !== run || $("run-time-lapse")) return;
     const record = await ask("GET", `/api/runs/${run}`).catch(() => null);
@@ -97,7 +97,7 @@ export class Runs {
     this.#replay = null;
     const back = () => { location.hash = "#/runs"; };
     const cards = [summary(record, back)];
-    // The fault that ended the run is shown at the top with its remedy.
+    // The fault that ended the run is at the top with its remedy.
     const others = record.faults.filter((fault) => fault !== lastFault(record));
     if (others.length) cards.push(faults(others));
     if (record.facelets) cards.push(reading(record));
@@ -183,7 +183,7 @@ function events(record) {
     el("table", {}, el("tbody", {}, record.events.map((e) => el("tr", {}, el("td", { class: "number" }, seconds(e.at_s)), el("td", {}, stepOf({ step: e.text, ...e })))))));
 }
 
-/** The last plan of a run, performed again on the drawn cube. */
+/** Replays the last plan of a run on the drawn cube. */
 class Replay {
   #at = 0;
   #playing = false;
@@ -194,7 +194,7 @@ class Replay {
     this.end = record.planned_us || 1;
     const facelets = record.facelets ?? solvedLetters(3), size = sizeOf({ facelets });
     const held = new CubeModel(size).hold(record.orientation ?? "UF");
-    // If the last plan ended with a solved cube, its start follows best from that end.
+    // If the last plan ended with a solved cube, derive its start from that end.
     this.start = record.outcome === "solved" ? undone(held, this.operations) : held;
     this.colours = coloursOf(record.outcome === "solved" ? { facelets: solvedLetters(size) } : { facelets });
     this.canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t("Replay on the cube; arrow keys turn the view") });
@@ -216,7 +216,7 @@ class Replay {
     this.#before = performance.now();
     const step = (now) => {
       if (!this.#playing || !this.canvas.isConnected) return;
-      // Ten seconds for a short plan, and no more than a minute for a long one.
+      // Real time, but at most a minute for a long plan.
       const speed = Math.max(1, this.end / 60e6);
       this.#at = Math.min(this.end, this.#at + (now - this.#before) * 1000 * speed);
       this.#before = now;
@@ -247,7 +247,7 @@ function undone(held, operations) {
   return reversed(operations).reduce((model, o) => model.perform(o), solved);
 }
 
-/** The faces at sites U and F, by the stickers in their middle; of small cubes by what is whole. */
+/** The faces at sites U and F, by the sticker with the middle index of each. */
 function orientationOf(model) {
   const face = model.size * model.size, letter = (place) => "URFDLB"[Math.floor(model.at[place] / face)];
   const middle = Math.floor(face / 2);

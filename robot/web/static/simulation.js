@@ -1,4 +1,4 @@
-// The hands of a person at a simulated robot: cubes in and out, and faults for a class.
+// Controls of a simulated robot: inserting and removing cubes, and injecting faults for a class.
 
 import { partName, reasonOf, t } from "./language.js";
 import { ask, el, msg } from "./util.js";
@@ -69,7 +69,7 @@ export class SimulationCard {
       this.#answer);
   }
 
-  /** Hands stay out of a robot that works. */
+  /** Disables the controls while the robot is busy. */
   follow({ status, gone }) {
     const busy = gone !== null || !status || status.job !== null || status.state === "maintenance";
     for (const button of this.#resting) button.disabled = busy;

@@ -1,11 +1,11 @@
-// Small things that every panel uses.
+// Small functions for all panels.
 
 export const $ = (id) => document.getElementById(id);
 
 const SVG = "http://www.w3.org/2000/svg";
 const DRAWN = new Set(["svg", "rect", "line", "path", "text", "g", "circle", "ellipse", "polygon", "title"]);
 
-/** An element with attributes (functions listen to events) and children; false ones are left out. */
+/** Creates an element with attributes (functions are event listeners) and children; skips false ones. */
 export function el(tag, attributes = {}, ...children) {
   const made = DRAWN.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -16,20 +16,20 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** A text as children of an element: its `commands` stand out. */
+/** A text as children of an element, with `commands` as code. */
 export const prose = (text) => text.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
 
 /** True if a run achieved its purpose. */
 export const endedWell = (outcome) => ["solved", "already-solved", "done"].includes(outcome);
 
-/** A table in a room that scrolls sideways; `heads` are texts, each with its class if it has one. */
+/** A table that scrolls sideways; `heads` are texts, each with an optional class. */
 export function table(label, heads, rows, kind = "table") {
   const head = heads.map(([text, style]) => el("th", { scope: "col", class: style }, text));
   return el("div", { class: kind, tabindex: 0, role: "group", "aria-label": label },
     el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)));
 }
 
-/** A list of names and values; those without a value are left out. */
+/** A list of names and values; omits names without a value. */
 export function facts(pairs) {
   const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
   return el("dl", { class: "facts" }, known.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
@@ -38,10 +38,10 @@ export function facts(pairs) {
 /** A WebSocket to a path of our own server. */
 export const socketTo = (path) => new WebSocket(`ws${location.protocol === "https:" ? "s" : ""}://${location.host}${path}`);
 
-/** Marks an English text of the page that is translated only when it is shown. */
+/** Marks an English text of the page that is translated when it is shown. */
 export const msg = (english) => english;
 
-/** `answer`: the document of a refusal, which may have a code for other languages. */
+/** `answer`: the document of a refusal, which may have a code for translation. */
 export class Refused extends Error {
   constructor(reason, answer = null) {
     super(reason);
@@ -50,7 +50,7 @@ export class Refused extends Error {
 }
 export class NoSession extends Refused {}
 
-/** A request to our own server; the answer's document. Throws Refused with the reason. */
+/** Sends a request to our own server; returns the answer's document. Throws Refused with the reason. */
 export async function ask(method, path, body) {
   let response;
   try {
@@ -70,7 +70,7 @@ export async function ask(method, path, body) {
 
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** Colours of the style sheet, for canvases. */
+/** A colour of the style sheet, for canvases. */
 export function themed(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }

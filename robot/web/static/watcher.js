@@ -1,4 +1,4 @@
-// The state of the robot: its status, the cube, the motion under way and its clock.
+// The state of the robot: its status, the cube, the current motion and its clock.
 
 import { CubeModel, coloursOf, poseAt } from "./cube.js";
 import { actuatorsAt } from "./mechanism.js";
@@ -33,7 +33,7 @@ export class Watcher extends EventTarget {
     return !this.gone && this.status !== null && MOVING.has(this.status.state) && this.motion !== null;
   }
 
-  /** The motion's own clock, sent by the robot and estimated in between. */
+  /** The clock of the motion, sent by the robot and estimated in between. */
   get atUs() {
     if (!this.motion) return 0;
     if (!this.isMoving || reducedMotion()) return this.#atUs;
@@ -64,7 +64,7 @@ export class Watcher extends EventTarget {
     return "URFDLB"[Math.floor(model.at[0] / face)] + "URFDLB"[Math.floor(model.at[2 * face] / face)];
   }
 
-  /** The place of each actuator: {from, to, share, isMoving} by name; null if unknown. */
+  /** The position of each actuator: {from, to, share, isMoving} by name; null if unknown. */
   get actuators() {
     if (!this.positions || (!this.status?.homed && !this.isMoving)) return null;
     return actuatorsAt(this.positions, this.motion?.actuators ?? [], this.atUs, !reducedMotion());
@@ -103,7 +103,7 @@ export class Watcher extends EventTarget {
     if (event.event === "record") this.dispatchEvent(new CustomEvent("record", { detail: event.run }));
   }
 
-  /** The next step, in the same state or as the first of another. */
+  /** Enters the next step, in the same state or as the first step of another. */
   #enter({ text, step_code: code = "", step_parameters: parameters = {} }) {
     const progress = code === "look" ? (parameters.seen - 1) / parameters.count : null;
     Object.assign(this.status.job, { step: text, step_code: code, step_parameters: parameters, progress });

@@ -1,8 +1,8 @@
-"""Show a mutant to every Python process that a test starts during `make mutants`.
+"""Load a mutant into every Python process that a test starts during `make mutants`.
 
-Python imports this by itself: the folder is in its PYTHONPATH. CUBIST_REPLACED names a source of
-the product, from the checkout's root, and CUBIST_REPLACEMENT the file to read instead.
-CUBIST_NATIVE is the search kernel to use instead of the installed one.
+Python imports this automatically, because the folder is in its PYTHONPATH. CUBIST_REPLACED names a
+source of the product, relative to the checkout's root, and CUBIST_REPLACEMENT the file to read
+instead. CUBIST_NATIVE is the search kernel to use instead of the installed one.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ KERNEL = "solver._native"
 
 
 def replace_source(name: str, replacement: str) -> None:
-    """Read one source of the product from elsewhere."""
+    """Read one source of the product from another file."""
     place = str(Path(__file__).resolve().parents[3] / name)
     usual = SourceFileLoader.get_code
 
     def get_code(loader: Any, fullname: str) -> CodeType | None:
-        """Return the code of a module; the replaced one is never read from a compiled file."""
+        """Return the code of a module. Never read the replaced one from a compiled file."""
         if loader.get_filename(fullname) == place:
             return compile(Path(replacement).read_bytes(), place, "exec", dont_inherit=True)
         return usual(loader, fullname)
@@ -39,7 +39,7 @@ class OtherKernel:
         self._file = file
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return the kernel's place, and None for any other module."""
+        """Return the kernel's location, or None for any other module."""
         if name != KERNEL:
             return None
         loader = ExtensionFileLoader(name, self._file)
