@@ -13,7 +13,7 @@ from robot.calibration.auto.face_watch import FacePose, nearest_quarter, quarter
 from robot.calibration.auto.finder import Finding
 from robot.calibration.auto.fitting import ServoLine
 from robot.calibration.auto.flipper import FlipperFinder
-from robot.calibration.auto.holding import find_hold
+from robot.calibration.auto.holding import HoldCurve, find_hold
 from robot.calibration.auto.rotations import SpinningPart
 from robot.calibration.steps.positions import MOVING
 from robot.machine.confirmed_range import confirmable
@@ -252,7 +252,7 @@ def test_what_holds_is_found_far_enough_in_however_much_the_looks_scatter(softne
             rest = np.clip(1 - (pulse - at) / softness_us, 0.1, 1)
             return float(rest + 0.05 * draw.standard_normal())
 
-        place = find_hold("lid", followed, 1300, 1700).place(1)
+        place = find_hold("lid", followed, 1300, 1700).place(1, (900, 2100))
         short += place < touches + 2 * 0.9 * softness_us
     assert short <= 4
 
@@ -263,7 +263,13 @@ def test_round_corners_of_a_curve_do_not_press_the_cube_harder():
         return float(straight.mean())
 
     curve = find_hold("lid", followed, 1300, 1700)
-    assert curve.place(1) - curve.firm <= 1.15 * curve.softness_us + 2
+    assert curve.place(1, (900, 2100)) - curve.firm <= 1.15 * curve.softness_us + 2
+
+
+@pytest.mark.parametrize(("lowest", "pulse"), [(1270, 1276), (1305, 1305), (1320, 1276)])
+def test_a_limit_may_leave_half_of_the_margin(lowest, pulse):
+    curve = HoldCurve(begins=1400, firm=1340)
+    assert curve.place(-1, (lowest, 2000)) == pytest.approx(pulse, abs=2)
 
 
 def built_with(homed: str) -> RobotProfile:

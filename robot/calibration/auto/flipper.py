@@ -215,7 +215,7 @@ class FlipperFinder(Finder):
         self.table.go(self._side * self._swing_degrees / 2)
         farthest = self._into_picture + towards * BEYOND_OPEN_DEGREES * self._degree_us
         hold = self._hold = find_hold(lid.name, self._followed, self._into_picture, farthest)
-        self._hold_at = hold.place(towards)
+        self._hold_at = hold.place(towards, lid.limits)
         if self._rolls_beyond:
             return self._found_beyond(hold)
         # The lid reached this pulse downwards. A servo without slack would hold a little earlier.

@@ -174,7 +174,7 @@ class JawFinder:
         self.slack_us = abs(hold.begins - self._find_release(hold, followed))
         self._step_us = hold.step_us
         self.unsure_us = hold.unsure_us(self.slack_us)
-        self.closed = hold.place(towards)
+        self.closed = hold.place(towards, actuator.limits)
         self.open = max(low, min(high, hold.firm + (1 + WIDER_PART) * distance))
         self.go_closed()
         closed, opened = actuator.key(self.closed_name), actuator.key(self.open_name)

@@ -45,6 +45,8 @@ LEAST_ERROR = 0.02
 """Minimum standard deviation of a measured fraction, reached when nothing trembles."""
 MOST_FURTHER = 1 / 8
 """Maximum extra margin for scattered measurements, as a fraction of the softness."""
+LEAST_MARGIN = 0.5
+"""Minimum margin, as a fraction of the softness, if a limit allows no more."""
 MARGIN_ERROR = 0.3
 """Maximum error of the margin, as a fraction of the softness: a stiff cube without magnets needs
 less than twice the force of a swing, a smooth one with strong magnets more."""
@@ -74,8 +76,10 @@ class HoldCurve:
         """Return the step by which to close further if a position does not hold."""
         return self.softness_us / 4 + FINE_US
 
-    def place(self, towards: int) -> float:
+    def place(self, towards: int, limits: tuple[int, int]) -> float:
         """Return the pulse that holds with twice the force that a small swing takes.
+
+        If it is beyond the limits, return the limit, as long as that still leaves half the margin.
 
         A hold that seems firm after one fine step may be two of them soft. A position a little too
         far costs little, but one not far enough lets the cube slip. So it includes a standard
@@ -85,7 +89,9 @@ class HoldCurve:
         """
         softness_us = max(2 * FINE_US, self.softness_us)
         unsure_us = max(FINE_US, min(self.error_us / 2, MOST_FURTHER * softness_us))
-        return self.firm + towards * (softness_us + FINE_US + unsure_us)
+        wanted = self.firm + towards * (softness_us + FINE_US + unsure_us)
+        limit = max(limits[0], min(limits[1], wanted))
+        return limit if (limit - self.firm) * towards >= LEAST_MARGIN * softness_us else wanted
 
     def unsure_us(self, slack_us: float) -> float:
         """Return the microseconds by which :meth:`place` may be off."""

@@ -444,7 +444,7 @@ class LayeredFlipperFinder(Finder):
         self._hold = find_hold(
             squisher.name, self._measure_following, self._open_at, farthest, SEARCH_US
         )
-        self._hold_at = self._hold.place(self._towards)
+        self._hold_at = self._hold.place(self._towards, self.squisher.limits)
         return self._hold_finding(
             f"it holds the cube from {self._hold.begins:.0f} us on, firmly from "
             f"{self._hold.firm:.0f} us on",

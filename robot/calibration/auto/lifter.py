@@ -187,7 +187,7 @@ class LifterFinder(FlipperFinder):
         self.table.go(self._side * self._swing_degrees / 2)
         farthest = self._into_picture + towards * BEYOND_OPEN_DEGREES * self._degree_us
         hold = self._hold = find_hold(lid.name, self._followed, self._into_picture, farthest)
-        self._hold_at = hold.place(towards)
+        self._hold_at = hold.place(towards, lid.limits)
         return self._lid_finding(
             "hold",
             self._hold_at,
