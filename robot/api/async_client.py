@@ -207,7 +207,7 @@ def _refusal(status: int, body: bytes) -> RequestError:
     try:
         answer = _object(body)
     except DaemonError:
-        answer = {"reason": f"the daemon answers {status}"}
+        answer = {"reason": f"the daemon answered {status}"}
     return RequestError.of(status, answer)
 
 

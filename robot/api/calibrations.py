@@ -176,9 +176,9 @@ class ImportRequest(ApiRequest):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.values is not None and self.robot is None:
-            raise ValueError("robot: values need the name of the robot that they are of")
+            raise ValueError("robot: name the robot that the values belong to")
         if self.values is None and self.from_another is None:
-            raise ValueError("give values, or from_another, whose kept values are taken")
+            raise ValueError("give values, or from_another to use the values kept for that robot")
         return self
 
 

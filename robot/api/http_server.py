@@ -285,7 +285,7 @@ class _Connection(RequestHandler):
     ) -> web.StreamResponse:
         """Return the answer to an unreadable request, and log a line instead of a traceback."""
         if request.writer.output_size > 0 or isinstance(exc, ConnectionError):
-            raise ConnectionError("an answer has begun, or nobody is there to get one")
+            raise ConnectionError("an answer has begun, or the client is gone")
         server, journal = self._connections.server, self._connections.journal
         if status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
             self.log_exception("a request failed", exc_info=exc)
@@ -413,7 +413,7 @@ def _explain_error(error: Exception) -> ErrorAnswer | None:
         return ErrorAnswer(error.status, name.lower(), error.reason)
     if isinstance(error, UnicodeEncodeError):
         # aiohttp quotes an unknown Expect header, whatever bytes it has.
-        return ErrorAnswer(400, "bad-request", "a header holds bytes that are no text")
+        return ErrorAnswer(400, "bad-request", "a header has bytes that are not text")
     return None
 
 

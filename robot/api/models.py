@@ -193,7 +193,7 @@ class StartRequest(ApiRequest):
         if self.kind != "solve" and self.centres:
             raise ValueError(f"centres are for a solve, not for {self.kind}")
         if self.centres_turned is not None and not self.centres:
-            raise ValueError("centres_turned goes with centres")
+            raise ValueError("centres_turned needs centres")
         return self
 
 

@@ -163,7 +163,7 @@ def announced(simulation: Simulation, environ: Mapping[str, str] = os.environ) -
 
 def _where(other: Simulation | None) -> str:
     which = f" ({other.robot}, process {other.process})" if other else ""
-    return f"a simulated robot runs already{which}: end it first, with Ctrl-C in its terminal"
+    return f"a simulated robot is already running{which}: end it first, with Ctrl-C in its terminal"
 
 
 def _simulation_file(environ: Mapping[str, str]) -> Path:

@@ -32,7 +32,7 @@ READ = "t_servo_read"
 PULSES = {"lid": "t", "holder": "b"}
 """First letter of the keys for a servo's shortest and longest pulse."""
 WITHOUT_COUNTERPART: Mapping[str, str] = {
-    "t_servo_rel_delta": "the lid is closed to the position itself",
+    "t_servo_rel_delta": "the lid closes exactly to its position",
     "b_rel_CCW": "calibrate the holder's overshoot instead",
     "b_rel_CW": "calibrate the holder's overshoot instead",
     "b_extra_sides": "calibrate the holder's overshoot instead",
@@ -58,7 +58,7 @@ def import_cubotino(path: Path, profile: RobotProfile) -> ImportedSettings:
     found = parse_json(read_text(path, MAX_BYTES), str(path))
     if not isinstance(found, dict) or "t_servo_open" not in found:
         raise BadCalibration(
-            f"{path}: no servo settings of a CUBOTino: give its Cubotino_T_servo_settings.txt"
+            f"{path}: not a CUBOTino's servo settings; give its Cubotino_T_servo_settings.txt"
         )
     file = _ServoFile(path, found)
     values: JsonObject = {}
@@ -89,8 +89,8 @@ def _reading_place(file: _ServoFile, profile: RobotProfile) -> str:
         return "the camera looks with the lid open"
     if own is not None and abs(part - own) < SAME_PART:
         return ""
-    said = f"the profile would need look_part: {part:.3f} of the lid for this place"
-    return said if own is None else f"{said}, and has {own:g}"
+    said = f"this position would need look_part: {part:.3f} for the lid in the profile"
+    return said if own is None else f"{said}, which has {own:g}"
 
 
 class _ServoFile:
@@ -109,7 +109,7 @@ class _ServoFile:
             if math.isfinite(number := float(str(self._found[key]))):
                 return number
         given = shortened(str(self._found[key]))
-        raise BadCalibration(f"{self._path}: {key}: {given} is no number")
+        raise BadCalibration(f"{self._path}: {key}: {given} is not a number")
 
     def milliseconds(self, key: str) -> float:
         """Return a time in milliseconds (the file has seconds), at least 1."""

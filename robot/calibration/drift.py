@@ -331,16 +331,18 @@ class DriftStore:
 
     def _kept_apart(self) -> str:
         try:
-            return f"the record before is kept as {set_aside(self.path).name}"
+            return f"the previous record is kept as {set_aside(self.path).name}"
         except StorageError as error:
-            return f"the record before cannot be kept apart ({error})"
+            return f"the previous record cannot be set aside ({error})"
 
     def save(self, record: DriftRecord) -> None:
         """Replace the file, durably; raises :class:`robot.records.storage.StorageError`."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageError(f"{self.path.parent}: cannot be made: {error.strerror}") from error
+            raise StorageError(
+                f"{self.path.parent}: cannot be created: {error.strerror}"
+            ) from error
         write_atomically(self.path, (record.model_dump_json(indent=1) + "\n").encode())
 
 

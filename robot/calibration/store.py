@@ -175,7 +175,8 @@ class CalibrationStore:
         if version is None:
             known = ", ".join([*self.files.robots(), *self._earlier_robot()]) or "none"
             raise BadCalibration(
-                f"there is no calibration of {robot} in {self.files.folder}; there is {known}"
+                f"there is no calibration of {robot} in {self.files.folder}; calibrated robots: "
+                f"{known}"
             )
         return {key: one.value for key, one in version.values.items()}
 
@@ -249,7 +250,7 @@ class CalibrationStore:
     def _version(self, robot: str, number: int) -> Version:
         numbers = self._numbers(robot)
         if number != 0 and number not in numbers:
-            known = f"there are {numbers[0]} to {numbers[-1]}" if numbers else "there is none"
+            known = f"it has {numbers[0]} to {numbers[-1]}" if numbers else "it has none"
             raise BadCalibration(f"{robot} has no version {number} of its calibration; {known}")
         try:
             return self.files.read(robot, number)
@@ -271,8 +272,8 @@ class CalibrationStore:
         unused = sorted(kept.of_size.keys() - {str(size) for size in sizes_of(profile)})
         if unused and unused != self._told_unused:
             _log.warning(
-                "%s: of_size has values for %s, but %s takes cubes of %s layers: they are kept and "
-                "not used; remove them there, or add the size to other_cubes in the profile",
+                "%s: of_size has values for %s, but %s takes cubes of %s layers: they are kept "
+                "but not used; remove them there, or add the size to other_cubes in the profile",
                 self.files.path(profile.name, number),
                 ", ".join(unused),
                 profile.name,
@@ -284,9 +285,9 @@ class CalibrationStore:
         unused = ignored_keys(profile, found.values)
         if unused and unused != self._told_ignored:
             _log.warning(
-                "the calibration of %s has %s: what protects the robot comes from its profile "
-                "alone, so these are kept and not used. Change the profile if the robot is built "
-                "for them",
+                "the calibration of %s has %s: values that protect the robot come only from its "
+                "profile, so these are kept but not used. Change the profile if the robot is "
+                "built for them",
                 profile.name,
                 ", ".join(unused),
             )

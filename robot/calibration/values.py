@@ -75,8 +75,8 @@ def require_possible(profile: RobotProfile, before: Calibration, after: Calibrat
     set_now = [key for key in changes(before.values, after.values) if key in after.values]
     for key in ignored_keys(profile, set_now):
         raise BadCalibration(
-            f"{key}: this protects the robot and comes from its profile alone. Change it there if "
-            "the robot is built for it; leave it out here"
+            f"{key}: this protects the robot and comes only from its profile. Change it there if "
+            "the robot is built for it; omit it here"
         )
     calibrated = apply(profile, after)
     known = {
@@ -215,15 +215,15 @@ def _check_stepper(original: Stepper, motor: Stepper) -> Iterator[tuple[str, str
         factor = motor.steps_per_turn / original.steps_per_turn
         if not any(abs(factor / steps - 1) <= STEPS_OFF for steps in MICROSTEPS):
             text = (
-                f"steps_per_turn: no microstep switch makes {motor.steps_per_turn} steps in a turn "
-                f"of {original.steps_per_turn}; if motor or gear are others, set it in the profile"
+                f"steps_per_turn: no microstep setting gives {motor.steps_per_turn} steps per turn "
+                f"from {original.steps_per_turn}; for another motor or gear, set it in the profile"
             )
             yield "steps_per_turn", text
     yield from _check_play(motor)
     scale = max(1.0, factor)
     for field, before, now in _limits(original, motor):
         if not before / SLOWER / max(1.0, 1 / factor) <= now <= before * scale * FASTER:
-            text = f"{field}: {now:g} is far from the {before:g} of the profile; set it there"
+            text = f"{field}: {now:g} is far from the profile's {before:g}; change it there"
             yield field.split(".")[0], text
 
 
@@ -232,7 +232,7 @@ def _check_play(motor: Stepper) -> Iterator[tuple[str, str]]:
     if turn is not None and play * 360 > MOST_PLAY_DEGREES * turn:
         degrees = f"{play * 360 / turn:.0f} degrees"
         text = f"{play} steps are {degrees} of play, more than {MOST_PLAY_DEGREES:.0f}"
-        yield "backlash_steps", f"backlash_steps: {text}: see what is loose"
+        yield "backlash_steps", f"backlash_steps: {text}: find the loose part"
 
 
 def _limits(original: Stepper, motor: Stepper) -> Iterator[tuple[str, float, float]]:
@@ -255,8 +255,8 @@ def _check_travel(name: str, original: Servo, servo: Servo) -> Iterator[str]:
             way = f"{row.between[0]} to {row.between[1]}"
             most_ms = "" if math.isinf(most) else f", at most {most:.0f} ms"
             yield (
-                f"actuators.{name}.travel: {row.ms:g} ms from {way} cannot be: a servo takes at "
-                f"least {least:.0f} ms for it{most_ms}"
+                f"actuators.{name}.travel: {row.ms:g} ms from {way} is impossible: a servo takes "
+                f"at least {least:.0f} ms{most_ms}"
             )
 
 

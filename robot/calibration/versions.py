@@ -148,8 +148,8 @@ class VersionFiles:
         found = read_version(path)
         if found.robot != robot:
             raise BadFile(
-                f"{path}: is a calibration of {found.robot}, in the folder of {robot}: "
-                f"`cubist calibration import --from-another {found.robot}` takes another robot's"
+                f"{path}: is a calibration of {found.robot}, in the folder of {robot}; to use "
+                f"another robot's, run `cubist calibration import --from-another {found.robot}`"
             )
         return found
 
@@ -162,7 +162,7 @@ class VersionFiles:
             for above in (self.folder, self.state_dir):
                 flush_directory(above)
         except OSError as error:
-            raise StorageError(f"{folder}: cannot be made: {error.strerror}") from error
+            raise StorageError(f"{folder}: cannot be created: {error.strerror}") from error
         write_atomically(self.path(version.robot, number), version.text().encode())
         with contextlib.suppress(BadFile, StorageError):  # the old ones only take room
             self._drop_oldest(version.robot)
@@ -266,12 +266,12 @@ def read_version(path: Path) -> Version:
     """
     document = parse_json(read_text(path, MOST_BYTES), str(path))
     if not isinstance(document, dict):
-        raise BadFile(f"{path}: a calibration is a JSON object")
+        raise BadFile(f"{path}: a calibration must be a JSON object")
     number = document.get("format", FORMAT if "at" in document else 2)
     if isinstance(number, int) and number > FORMAT:
         raise BadFile(
-            f"{path}: format {number}, of a newer release of Cubist than this one, which reads up "
-            f"to {FORMAT}"
+            f"{path}: format {number} is from a newer release of Cubist; this one reads up to "
+            f"{FORMAT}"
         )
     if number in (1, 2):
         document = _upgrade(document, _changed_at(path))

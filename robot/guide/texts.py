@@ -37,7 +37,7 @@ class GuideText(StrEnum):
     WAITS = (
         "This position is next. Take your hands out of the robot, then choose Begin: it moves then."
     )
-    GOING = "on the way to {place}: Go there stops it"
+    GOING = "moving to {place}: Go there stops it"
     ALL_KEPT = "all positions are kept"
     STEP_BACK = "Back a step"
     MEASURE = "Measure"

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 
 STAGES = {
     "capture": "a camera's picture, until it is in memory",
-    "locate": "the stickers' places in it",
+    "locate": "the positions of the stickers in it",
     "measure": "their colours",
-    "decide": "the cube that these colours are",
+    "decide": "the cube with these colours",
     "search": "its solution",
     "retrace": "the solution as timed operations",
     "start": "from the plan to the link: records, threads, where it may be cut",

@@ -127,7 +127,7 @@ class ProfileVersions:
             raise BadProfile([Complaint(file, 0, "", f"more than {MAX_BYTES // 1024} KB")])
         profile = parse_profile(text, file)
         if (name := self._find_name()) not in {None, profile.name}:
-            why = f"stays {name}: runs and calibration belong to this name"
+            why = f"must stay {name}: runs and calibration belong to this name"
             raise BadProfile([profile.complaint(("name",), why)])
         try:
             profile.require_drivable()
@@ -168,7 +168,7 @@ class ProfileVersions:
             for above in (self._folder.parent, self._folder.parent.parent):
                 flush_directory(above)
         except OSError as error:
-            raise StorageError(f"{self._folder}: cannot be made: {error.strerror}") from error
+            raise StorageError(f"{self._folder}: cannot be created: {error.strerror}") from error
         write_atomically(path, data)
         with contextlib.suppress(OSError):
             for old in self.list()[1:-MOST_VERSIONS]:

@@ -10,27 +10,27 @@ FINDINGS: Mapping[str, str] = {
     "no-permission": "{path}: no permission",
     "no-board-found": "no board is found; serial ports: {ports}",
     "plug-board-in": (
-        "Plug the board in; check its USB cable and power. Where there are several serial ports, "
-        "say which in the profile: link.port."
+        "Plug the board in; check its USB cable and power. If there are several serial ports, name "
+        "the right one in the profile: link.port."
     ),
     "join-dialout": "Join its group: sudo usermod -aG dialout $USER, then log in again.",
-    "same-port": "{board}: {path} is the port of {other} too",
+    "same-port": "{board}: {path} is also the port of {other}",
     "name-ports": (
-        "Say in the profile which is which: link.port, and port of every board below boards."
+        "Name each port in the profile: link.port, and port of every board below boards."
     ),
     "changing-port": "{board}: {path} is whichever board was found first",
-    "name-port": "In the profile, and label the cable: {key}: {path}",
-    "find-port": "In the profile, {key}: its name below {folder}",
+    "name-port": "Label the cable, and set in the profile: {key}: {path}",
+    "find-port": "In the profile, set {key} to its name below {folder}",
     "wrong-firmware": "{found} on the board, {expected} expected",
     "firmware-runs": "{version} on {chip}",
     "pico-waits": "a Pico is in its bootloader and waits for a firmware",
     # Servos at the Raspberry Pi.
     "config-missing": "there is no config.txt below {folder}",
     "mount-boot": "On a Raspberry Pi, mount its boot partition at {folder}.",
-    "look-as-root": "Look at it as root: sudo cubist doctor",
+    "look-as-root": "Check it as root: sudo cubist doctor",
     "no-pwm": "config.txt: no PWM at GPIO {gpios}",
     "no-pwm-pca9685": "config.txt: no PWM at the PCA9685",
-    "i2c-off": "config.txt: I2C is off, which the PCA9685 is on",
+    "i2c-off": "config.txt: I2C is off, but the PCA9685 needs it",
     "audio-on": (
         "config.txt: the analogue audio output is on, which uses the same PWM as the servos"
     ),
@@ -39,10 +39,10 @@ FINDINGS: Mapping[str, str] = {
     "add-line": "sudo cubist doctor --fix adds this line: {line}",
     "config-right": "{path} sets up what the servos need",
     "no-channels": "there are no PWM channels, though config.txt asks for them",
-    "restart-pi": "Restart the Pi, which reads it then: sudo reboot",
+    "restart-pi": "Restart the Pi, so that it takes effect: sudo reboot",
     "no-maestro": "there is no Pololu Maestro at {path}",
     "plug-maestro-in": (
-        "Plug it into USB; one at a UART is named by CUBIST_BOARD_OPTIONS in "
+        "Plug it into USB; if it is on a UART, name that in CUBIST_BOARD_OPTIONS in "
         "/etc/cubist/cubistd.env. A new one needs the serial mode USB Dual Port: see the page on "
         "wiring."
     ),
@@ -71,7 +71,7 @@ FINDINGS: Mapping[str, str] = {
         "the same pins, for a Pi 2 RPI_LGPIO_REVISION=a01041 (for the service in "
         "/etc/cubist/cubistd.env)."
     ),
-    "gpio-folder": "It has to write to the folder that LG_WD names: {folder}",
+    "gpio-folder": "It must be able to write to the folder that LG_WD names: {folder}",
     "open-chip": (
         "See `ls -l /dev/gpiochip*`: it must exist, and its group gpio must be one of yours (sudo "
         "usermod -aG gpio $USER, then log in again)."
@@ -92,8 +92,8 @@ FINDINGS: Mapping[str, str] = {
     "voltage-low-now": "the supply voltage is too low now",
     "capped-now": "the processor's frequency is capped now",
     "throttled-now": "the processor is throttled now",
-    "voltage-low-before": "the supply voltage was too low since the start",
-    "throttled-before": "the processor was throttled since the start",
+    "voltage-low-before": "the supply voltage has been too low at times since the start",
+    "throttled-before": "the processor has been throttled at times since the start",
     "better-power": (
         "Use the official power supply; give the motors one of their own; cool the Pi."
     ),

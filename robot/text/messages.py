@@ -17,7 +17,7 @@ from vision.reasons import REASONS
 NOTES: Mapping[str, str] = {
     # Reasons for refused requests.
     "busy": "the robot is {state} (run {run}): wait for it, or run `cubist stop`",
-    "starting": "the robot is just beginning or ending something: try again in a moment",
+    "starting": "the robot is starting or finishing something: try again in a moment",
     "calibrated": (
         "a program has been calibrating since {since}; `cubist calibrate --take-over` ends that"
     ),
@@ -34,15 +34,15 @@ NOTES: Mapping[str, str] = {
         "`cubist calibrate --take-over` ends that"
     ),
     "taken-over": (
-        "a terminal ({at}) took the calibration over at {since}: what was kept until then stays"
+        "a terminal ({at}) took over the calibration at {since}: values kept until then stay"
     ),
-    "no-picture-yet": "the robot works and has taken no picture yet",
+    "no-picture-yet": "the robot is working and has taken no picture yet",
     "estop-open": "the emergency stop is pressed, or its wire is broken; release it first",
     "ending": "the robot is shutting down",
     "check-up-ended": "the check-up ended because the robot began to work",
     "not-supervised": (
-        "nothing would start cubistd again, because it was started by hand: end it and start it "
-        "again where it runs"
+        "nothing would restart cubistd, because it was started by hand: end it and start it again "
+        "where it runs"
     ),
     "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
     "nothing-before": "nothing was kept before: there is no version to go back to",
@@ -63,27 +63,28 @@ NOTES: Mapping[str, str] = {
     # Drift since the robot was calibrated.
     "moved": (
         "{actuator} {position} has moved {degrees} degrees since {since}: `cubist calibrate auto` "
-        "finds it anew; with `policy.self_adjust` the robot follows such drift by itself"
+        "finds it again; with `policy.self_adjust` the robot corrects such drift by itself"
     ),
     "moved-too-far": (
         "{actuator} {position} has moved {degrees} degrees since {since}, more than the robot may "
-        "follow by itself: see that its screws are tight, then `cubist calibrate auto`"
+        "correct by itself: check that its screws are tight, then run `cubist calibrate auto`"
     ),
     "adjusted": (
         "{actuator} had moved {degrees} degrees since {since}; the robot adjusted it: {pulses} "
         "(`cubist calibration restore` undoes it)"
     ),
     "camera-moved": (
-        "the camera has moved since {since}: faces are {percent} % of their width from where they "
-        "were; see that it is tight, then `cubist calibrate camera`"
+        "the camera has moved since {since}: faces have shifted by {percent} % of their width; "
+        "check that it is tight, then run `cubist calibrate camera`"
     ),
     "camera-turned": (
-        "the camera has been turned by {degrees} degrees since {since}: see that it is tight, then "
-        "`cubist calibrate camera --place U`"
+        "the camera has turned by {degrees} degrees since {since}: check that it is tight, then "
+        "run `cubist calibrate camera --place U`"
     ),
     "turned": (
-        "faces are turned by {degrees} degrees since {since}, and the pictures do not tell whether "
-        "{actuator} or the camera has moved: see that both are tight, then `cubist calibrate auto`"
+        "faces have turned by {degrees} degrees since {since}, and the pictures do not show "
+        "whether {actuator} or the camera has moved: check that both are tight, then run `cubist "
+        "calibrate auto`"
     ),
     # Limitations of a camera.
     "exposure-not-locked": (
@@ -99,7 +100,7 @@ NOTES: Mapping[str, str] = {
         "blurred; switch its autofocus off, or use another camera"
     ),
     "focus-not-found": (
-        "camera {camera} found no focus and stays as it was; set `lens_position` in the "
+        "camera {camera} found no focus and keeps its present setting; set `lens_position` in the "
         "profile if its pictures are blurred"
     ),
     # Problems of the line and its boards.
@@ -122,7 +123,7 @@ NOTES: Mapping[str, str] = {
     "late": "turns began late {count} times: the board cannot keep up",
     "driver-warm": (
         "the stepper driver of {actuator} is hotter than {celsius} °C: lower driver.run_ma or "
-        "driver.hold_ma, or cool the drivers by a fan"
+        "driver.hold_ma, or cool the drivers with a fan"
     ),
     # Views of a camera without a readable cube.
     **REASONS,

@@ -50,13 +50,14 @@ OUTCOMES: Mapping[Outcome, OutcomeRow] = {
     Outcome.SOLVED: OutcomeRow("the camera sees a solved cube", ExitCode.DONE),
     Outcome.ALREADY_SOLVED: OutcomeRow("the cube was solved before anything moved", ExitCode.DONE),
     Outcome.DONE: OutcomeRow(
-        "homed, scrambled or made a pattern, or turned with no check wanted", ExitCode.DONE
+        "homed, scrambled or made a pattern, or turned with no check requested", ExitCode.DONE
     ),
     Outcome.NOT_SOLVED: OutcomeRow(
         "turned as planned, and again, and still not solved", ExitCode.NO
     ),
     Outcome.UNREADABLE: OutcomeRow(
-        "the camera sees no cube that is certain enough, after looking again", ExitCode.NO
+        "the camera cannot read the cube with enough certainty, even after looking again",
+        ExitCode.NO,
     ),
     Outcome.NO_CUBE: OutcomeRow("the camera sees no cube", ExitCode.NO),
     Outcome.TWO_CUBES: OutcomeRow("the camera sees more than one cube", ExitCode.NO),
@@ -70,7 +71,7 @@ OUTCOMES: Mapping[Outcome, OutcomeRow] = {
     Outcome.BLURRED: OutcomeRow("the camera's picture is blurred", ExitCode.NO),
     Outcome.CUT_OFF: OutcomeRow("the camera sees only a part of the face", ExitCode.NO),
     Outcome.SLIPPED: OutcomeRow(
-        "the cube did not move as it should have, also after homing and starting over",
+        "the cube did not move as it should have, even after homing and starting over",
         ExitCode.FAILED,
     ),
     Outcome.JAMMED: OutcomeRow(

@@ -27,7 +27,9 @@ class TouchText(StrEnum):
     AXLES = "Each axle holds the centre of its face, and nothing else touches the cube."
     CARRIES = "The part carries the cube, and nothing else touches it."
     PUSHES = "The part pushes until the cube tips over, and no further."
-    HOLDS = "The part presses only so hard that the cube does not slip, and the servo does not hum."
+    HOLDS = (
+        "The part presses just hard enough that the cube does not slip, and the servo does not hum."
+    )
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ PURPOSES: Mapping[str, Purpose] = {
         "The cube stands square to the robot, seen from above.",
         CubeText.IN,
         TouchText.CARRIES,
-        "The face is whole in view, and its edges are square to the robot.",
+        "The whole face is in view, and its edges are square to the robot.",
         """\
 ██             ██
 ██   ▒▒▒▒▒▒▒   ██
@@ -75,7 +77,7 @@ PURPOSES: Mapping[str, Purpose] = {
         "The cube lies free, turns without touching the part, and can be taken out.",
         CubeText.OUT,
         TouchText.FREE,
-        "Nothing of the part hides the place of the face.",
+        "The part does not hide where the face will be.",
         """\
 ██
  ██
@@ -85,10 +87,10 @@ PURPOSES: Mapping[str, Purpose] = {
    ███████████""",
     ),
     "arm-hold": Purpose(
-        "The upper layers are held: when the table turns, only the lowest layer goes along.",
+        "The upper layers are held: when the table turns, only the lowest layer turns with it.",
         CubeText.IN,
         TouchText.HOLDS,
-        "The part lies evenly over the cube, not at a slant.",
+        "The part lies flat on the cube, not at a slant.",
         """\
     ███████████
     ██▒▒▒▒▒▒▒██
@@ -133,10 +135,10 @@ PURPOSES: Mapping[str, Purpose] = {
  ██ ▒▒▒▒▒▒▒ ██""",
     ),
     "jaws-open": Purpose(
-        "The cube can turn past the jaws without touching them, and no more than that.",
+        "The jaws are just far enough open for the cube to turn past without touching them.",
         CubeText.OUT,
         TouchText.FREE,
-        "A gap shows between each jaw and the place of the cube.",
+        "A gap is visible between each jaw and the place of the cube.",
         """\
      █████████
              █
@@ -171,7 +173,7 @@ PURPOSES: Mapping[str, Purpose] = {
     ███████""",
     ),
     "lift-row": Purpose(
-        "As many rows as its name says are in the turntable, and a gap of the cube is at its edge.",
+        "The turntable holds as many rows as the name says, and a gap of the cube is at its edge.",
         CubeText.IN,
         TouchText.CARRIES,
         "The gap between two rows lies along the edge of the turntable.",
@@ -186,7 +188,7 @@ PURPOSES: Mapping[str, Purpose] = {
         "The flipper lies against the side of the cube, which stands flat and square.",
         CubeText.IN,
         TouchText.CARRIES,
-        "The face is whole in view, and its edges are straight.",
+        "The whole face is in view, and its edges are straight.",
         """\
      ▒▒▒▒▒█
      ▒▒▒▒▒█
@@ -194,7 +196,7 @@ PURPOSES: Mapping[str, Purpose] = {
   █████████""",
     ),
     "face-zero": Purpose(
-        "All faces are square: how the motors stand when they get power is their zero.",
+        "All faces are square: the position of the motors at power-up is their zero.",
         CubeText.IN,
         TouchText.AXLES,
         "The edges of the cube are straight across all layers.",
@@ -209,14 +211,14 @@ PURPOSES: Mapping[str, Purpose] = {
         "One face turned a quarter clockwise, seen from outside, and came back.",
         CubeText.IN,
         TouchText.AXLES,
-        "Only this face turns, and its edges are straight again in the end.",
+        "Only this face turns, and its edges are straight again afterwards.",
         """\
   ▒▒▒↻▒▒▒
   ▒▒███▒▒
   ▒▒▒▒▒▒▒""",
     ),
     "face-turn": Purpose(
-        "One face turned round once, no less and no more, and came back.",
+        "One face made exactly one turn and came back.",
         CubeText.IN,
         TouchText.AXLES,
         "After the turn each sticker is where it was before.",

@@ -108,7 +108,7 @@ async def test_answers_that_cannot_be_used_are_none(served, monkeypatch):
     daemon, _ = served
     with pytest.raises(DaemonError, match="cannot be used"):
         await daemon.request(RUNS)
-    with pytest.raises(RequestError, match="the daemon answers 503"):
+    with pytest.raises(RequestError, match="the daemon answered 503"):
         async with daemon.lines(EVENTS):
             pass
     monkeypatch.setattr(daemon, "most_bytes", 50)

@@ -204,7 +204,9 @@ def test_a_lid_that_does_not_hold_roll_or_square_is_named(world: World) -> None:
     with pytest.raises(CalibrationError, match="out of view although the lid is open"):
         finder.find_roll()
     world.leaves = iter(range(99))
-    with pytest.raises(CalibrationError, match="lid leaves the cube at another angle each time"):
+    with pytest.raises(
+        CalibrationError, match="lid leaves the cube at a different angle each time"
+    ):
         finder.find_square()
 
 
@@ -284,8 +286,8 @@ def test_only_robots_with_one_servo_per_arm_and_all_positions_are_supported() ->
     assert not any(FlipperFinder.supports(built_with(name)) for name in ("arm", "table"))
     for places in ((1000, 1500, 1400), (1500, 1000, 1100)):
         arm = arm_at(**dict(zip(("rest", "hold", "pull"), places, strict=True)))
-        with pytest.raises(CalibrationError, match="rolls the cube on its way to where it holds"):
+        with pytest.raises(CalibrationError, match="rolls the cube on its way to its hold"):
             World(arm)
     positions = {"open": "open", "close": "hold"}
-    with pytest.raises(CalibrationError, match="lid has no position that does roll"):
+    with pytest.raises(CalibrationError, match="lid has no position for: roll"):
         World(changed("cubotino", {"mechanism.arms.0.positions": positions}))

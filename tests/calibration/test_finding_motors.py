@@ -84,7 +84,7 @@ def test_a_motor_is_known_by_its_steps_to_the_degree(factor, sign, off, inverted
 
 @pytest.mark.parametrize("off", [0.75, 0.919, 1.081, 1.25, 64])
 def test_a_turn_that_no_switch_makes_is_not_guessed(off):
-    why = f"table makes {1600 * off:.0f} steps in a turn, which no microstep switch makes of 1600"
+    why = f"table makes {1600 * off:.0f} steps per turn, which no microstep setting gives from 1600"
     with pytest.raises(CalibrationError, match=why):
         wiring_of(TABLE, "table", off * 1600 / 360, 0)
 
@@ -181,7 +181,7 @@ def test_a_motor_is_found_by_the_cube_that_it_turns(name, seed, motor):
 def test_a_motor_that_does_not_turn_is_named():
     with robot("six-motor", "2") as (run, session):
         run.robot.jam("up")
-        with pytest.raises(CalibrationError, match="does not turn with up"):
+        with pytest.raises(CalibrationError, match="up does not turn the cube"):
             list(DirectFinder(session).find())
 
 

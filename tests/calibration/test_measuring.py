@@ -58,7 +58,7 @@ def test_colours_of_a_known_cube_are_those_it_is_read_by(fake, facelets):
     [
         (TURNED, SOLVED, ScanError, "not the cube that was named"),
         ("", SOLVED, CubistError, "no sticker of colour"),
-        (TURNED, None, ScanError, "beyond doubt"),
+        (TURNED, None, ScanError, "with certainty"),
     ],
 )
 def test_a_cube_that_is_not_known_teaches_no_colours(fake, seen, named, error, why):

@@ -83,7 +83,7 @@ def test_a_motion_is_found_between_its_pictures(halfway):
         ([20.0] * 10 + [60.0] + [20.0] * 20, "only 2 pictures during the motion: the camera's 100"),
         (
             [20.0] * 10 + [21.0, 22.0, 23.0] + [23.0] * 9 + [24.0, 25.0, 26.0] + [26.0] * 10,
-            "something hides what moves",
+            "something hides the moving part",
         ),
     ],
     ids=["still", "no end", "a glimpse", "out of sight on the way"],
@@ -178,10 +178,10 @@ def test_a_slow_camera_times_a_servo_by_motions_begun_at_different_times(fake, t
 @pytest.mark.parametrize(
     ("actuator", "between", "aside", "why"),
     [
-        ("wing", ["home", "cw"], {}, "'wing' is no servo; there is"),
-        ("holder", ["home", "up"], {}, "holder has no 'up'; there is"),
-        ("holder", ["home", "cw"], {"lid": "up"}, "lid has no 'up'; there is"),
-        ("holder", ["home", "cw"], {"arm": "open"}, "'arm' is no servo; there is"),
+        ("wing", ["home", "cw"], {}, "'wing' is not a servo; the profile has"),
+        ("holder", ["home", "up"], {}, "holder has no position 'up'; it has"),
+        ("holder", ["home", "cw"], {"lid": "up"}, "lid has no position 'up'; it has"),
+        ("holder", ["home", "cw"], {"arm": "open"}, "'arm' is not a servo; the profile has"),
     ],
 )
 def test_what_cannot_be_watched_is_said_before_anything_moves(fake, actuator, between, aside, why):
@@ -242,8 +242,8 @@ def test_positions_are_found_by_their_names():
     session = FakeCalibrationClient(**{OPEN: 1340}).session
     assert named_position(session, "lid", "open", "servo").value == 1340, "not the profile's"
     for actuator, position, known in (
-        ("hat", "open", "there is no hat; there is holder, lid"),
-        ("lid", "up", "there is no up; there is open, close, flip"),
+        ("hat", "open", "there is no hat; the profile has holder, lid"),
+        ("lid", "up", "there is no position up; it has open, close, flip"),
     ):
         with pytest.raises(InvalidRequest, match=known):
             named_position(session, actuator, position, "servo")
@@ -277,7 +277,7 @@ def test_an_actuator_moves_and_what_it_has_walked_is_known(fake):
     for to in (899, 2101):
         with pytest.raises(InvalidRequest, match="its limits are 900 and 2100 us"):
             moved(fake, contact, "cubotino", **lid, to=to)
-    with pytest.raises(InvalidRequest, match="there is no 'hat'; there is holder, lid"):
+    with pytest.raises(InvalidRequest, match="there is no 'hat'; the profile has holder, lid"):
         moved(fake, contact, "cubotino", actuator="hat", to=1)
 
 

@@ -409,7 +409,7 @@ def test_a_direction_is_what_somebody_saw(motor, went, answers, inverted):
     found = measured(Direction(motor.session, "table", went), *answers)
     assert found.values == {f"{KEY}.invert_direction": inverted}
     assert motor.turns[-1] is inverted
-    told = ("wrong", "turned round") if inverted else ("right", "right")
+    told = ("wrong", "reversed") if inverted else ("right", "right")
     assert (found.document["went"], found.text) == (told[0], f"table: {told[1]}")
 
 
@@ -424,7 +424,7 @@ def test_steps_of_a_turn_by_what_was_seen(motor, turned, turns, found):
     assert one.document["steps"] == 1600 * turns
     same = found == 1600
     assert one.values == ({} if same else {f"{KEY}.steps_per_turn": found})
-    assert one.text == f"table: {found} steps are a turn" + ("" if same else ", not 1600")
+    assert one.text == f"table: {found} steps per turn" + ("" if same else ", not 1600")
     assert one.is_found
 
 

@@ -74,8 +74,8 @@ def test_values_that_do_not_fit_are_named(key, value, why):
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        ({LIMITS: [500, 2500]}, "protects the robot and comes from its profile alone"),
-        ({LIMITS: [500, 2500], OPEN: 2400}, "comes from its profile alone"),
+        ({LIMITS: [500, 2500]}, "protects the robot and comes only from its profile"),
+        ({LIMITS: [500, 2500], OPEN: 2400}, "comes only from its profile"),
         ({OPEN: 1500, f"{LID}.close": 1345, f"{LID}.flip": 1050}, "lid.*close"),
         ({OPEN: 1335, f"{LID}.close": 1357}, "22 us apart, 165 in the profile"),
         ({OPEN: 1585}, "set them at once"),
@@ -152,8 +152,8 @@ def holder_times(ms: float) -> list[dict[str, Any]]:
         ("four-arm", {f"{RIGHT}.backlash_steps": 1000}, "225 degrees of play"),
         ("four-arm", {f"{RIGHT}.steps_per_turn": 3200}, ""),
         ("four-arm", {f"{RIGHT}.steps_per_turn": 1620}, ""),
-        ("four-arm", {f"{RIGHT}.steps_per_turn": 16}, "no microstep switch makes 16 steps"),
-        ("four-arm", {f"{RIGHT}.steps_per_turn": 2200}, "no microstep switch"),
+        ("four-arm", {f"{RIGHT}.steps_per_turn": 16}, "no microstep setting gives 16 steps"),
+        ("four-arm", {f"{RIGHT}.steps_per_turn": 2200}, "no microstep setting"),
         ("four-arm", {f"{RIGHT}.max_speed_steps_per_s": 100}, ""),
         ("four-arm", {f"{RIGHT}.max_speed_steps_per_s": 60_000}, "far from the"),
         ("four-arm", {f"{RIGHT}.max_acceleration_steps_per_s2": 9_999_999}, "far from the"),
@@ -168,8 +168,8 @@ def holder_times(ms: float) -> list[dict[str, Any]]:
             "held.max_speed_steps_per_s: 60000 is far",
         ),
         ("cubotino", {HOLDER: holder_times(150)}, ""),
-        ("cubotino", {HOLDER: holder_times(10)}, "10 ms from ccw to home cannot be"),
-        ("cubotino", {HOLDER: holder_times(15_000)}, "15000 ms from ccw to home cannot be"),
+        ("cubotino", {HOLDER: holder_times(10)}, "10 ms from ccw to home is impossible"),
+        ("cubotino", {HOLDER: holder_times(15_000)}, "15000 ms from ccw to home is impossible"),
         ("cubotino", {QUAD: [[0.3, 0.2], [0.7, 0.2], [0.72, 0.7], [0.28, 0.7]]}, ""),
         (
             "cubotino",
@@ -259,10 +259,10 @@ def test_positions_are_between_the_servo_s_own_pulses(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"t_servo_open": None}, "no servo settings of a CUBOTino"),
+        ({"t_servo_open": None}, "not a CUBOTino's servo settings"),
         ({"b_home": None}, "b_home is missing"),
-        ({"b_home": "mid"}, "b_home: mid is no number"),
-        ({"b_home": "nan"}, "b_home: nan is no number"),
+        ({"b_home": "mid"}, "b_home: mid is not a number"),
+        ({"b_home": "nan"}, "b_home: nan is not a number"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_named(tmp_path, changes, text):

@@ -66,7 +66,7 @@ def test_a_wrong_file_is_refused_with_its_line_and_nothing_is_kept(say, tmp_path
         assert f"line {line}: actuators.table.steps_per_turn" in complained
     file.write_text(ORIGINAL.replace("name: mindcuber", "name: another", 1))
     code, _, complained = say("keep", file)
-    assert code == ExitCode.USAGE and "stays mindcuber" in complained
+    assert code == ExitCode.USAGE and "must stay mindcuber" in complained
     assert len(say("versions")[1].splitlines()) == 1
     code, shown, _ = say("check")
     assert (code, shown.endswith("all right\n")) == (0, True)

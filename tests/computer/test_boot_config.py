@@ -76,7 +76,7 @@ AUDIO = Need(
     "config.txt: the analogue audio output is on, which uses the same PWM as the servos", SOUND_OFF
 )
 NO_PWM = Need("config.txt: no PWM at GPIO 12, 13", SERVOS)
-NO_BUS = Need("config.txt: I2C is off, which the PCA9685 is on", "dtparam=i2c_arm=on")
+NO_BUS = Need("config.txt: I2C is off, but the PCA9685 needs it", "dtparam=i2c_arm=on")
 NO_EXPANDER = Need("config.txt: no PWM at the PCA9685", EXPANDER)
 ONE_SERVO = "dtoverlay=pwm,pin=12,func=4"
 

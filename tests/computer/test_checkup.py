@@ -39,8 +39,8 @@ def machine(tmp_path: Path) -> Computer:
         ("8", "ok", "voltage and temperature are fine"),
         ("1", "bad", "the supply voltage is too low now"),
         ("2", "bad", "the processor's frequency is capped now"),
-        ("10000", "warning", "the supply voltage was too low since the start"),
-        ("40000", "warning", "the processor was throttled since the start"),
+        ("10000", "warning", "the supply voltage has been too low at times since the start"),
+        ("40000", "warning", "the processor has been throttled at times since the start"),
         ("5", "bad", "the supply voltage is too low now; the processor is throttled now"),
     ],
 )

@@ -224,7 +224,7 @@ def test_home_is_refused_before_positions_are_confirmed():
     client = FakeCalibrationClient()
     rig = open_step(client, "home")
     rig.press("measure")
-    assert "before this one" in rig.notice[0] and "cubist calibrate" not in rig.notice[0]
+    assert "in the earlier steps" in rig.notice[0] and "cubist calibrate" not in rig.notice[0]
     client.values = confirmable(load_profile("cubotino"))
     rig.press("measure")
     assert [path for path, _ in client.asked if path == "/home"] == ["/home"]

@@ -107,7 +107,7 @@ def test_every_command_finds_it(place, ask):
         code, shown, note = ask("runs", "show", runs[0]["id"])
         assert (code, "simulated" in shown, note.count("simulated")) == (0, False, 1)
         code, _, error = ask("simulate")
-        assert (code, "runs already (two-arm-2x2x2, process" in error) == (3, True)
+        assert (code, "is already running (two-arm-2x2x2, process" in error) == (3, True)
     assert process.returncode == 0
     assert list(place.iterdir()) == []
     assert ask("status")[0] == 3

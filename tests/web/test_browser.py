@@ -425,7 +425,7 @@ async def kept_values(page: BrowserPage) -> dict[str, Any]:
 async def keep_and_undo_a_position(page: BrowserPage) -> None:
     await choose(page, "Positions:")
     await choose(page, "holder home")
-    assert "Nobody knows where this servo stands" in str(await page.text_content("#guide-text"))
+    assert "The position of this servo is unknown" in str(await page.text_content("#guide-text"))
     await press(page, "begin")
     await page.wait_for_selector("#guide-buttons [data-do='by 10']")
     pulse = int(str(await page.text_content("#guide-value b")))

@@ -102,9 +102,9 @@ class AutomaticCalibration(Measurement):
 
     name = "auto"
     guidance = (
-        "Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep "
-        "clear. With Measure the robot finds its positions, times and colours by watching the "
-        "cube, and proves them by solves. Keep keeps what was found."
+        "Put a scrambled cube in, square to the robot, with the lid open or the grippers closed, "
+        "and keep clear. Choose Measure: the robot finds its positions, times and colours by "
+        "watching the cube, and proves them by solving. Keep saves them."
     )
     columns = ("stage", "")
     how = "auto"
@@ -171,18 +171,15 @@ class AutomaticCalibration(Measurement):
         if error is not None:
             because = str(error)
             if self._advice and isinstance(error, CalibrationError | ScanError | RequestError):
-                because += (
-                    ". The picture was not as it should be from the start: "
-                    f"{'; '.join(self._advice)}"
-                )
+                because += f". The picture was poor from the start: {'; '.join(self._advice)}"
             document["because"] = because
-            text = f"could not be calibrated: {because}"
+            text = f"calibration failed: {because}"
         else:
             text = (
                 f"calibrated in {took_s:.0f} s: {len(self._proofs)} cubes solved, the chance of a "
-                f"fault in {COMING} turns is below {100 * gain['fault_chance']:.1f} %; planned for "
-                f"{gain['planned_s']:.1f} s on average, with the values before for "
-                f"{gain['planned_before_s']:.1f} s"
+                f"fault in {COMING} turns is below {100 * gain['fault_chance']:.1f} %; average "
+                f"planned time {gain['planned_s']:.1f} s, {gain['planned_before_s']:.1f} s with "
+                "the previous values"
             )
             if self._slower and gain["planned_s"] > gain["planned_before_s"]:
                 text = f"{text}. Slower: {'. '.join(self._slower)}"
@@ -234,7 +231,8 @@ class AutomaticCalibration(Measurement):
             session.try_out(self._found)
         if not self._found:
             raise CalibrationError(
-                f"the camera shows nothing of {self._only}: is a scrambled cube in the robot?"
+                f"--only {self._only}: the camera has shown nothing to measure. Is a scrambled "
+                "cube in the robot?"
             )
         while not is_proven(self._proofs):
             yield self._proof(len(self._proofs) + 1)
@@ -253,7 +251,7 @@ class AutomaticCalibration(Measurement):
             ConfirmedRange(confirmed).require_all(self.session.profile)
         except NotConfirmed as error:
             raise CalibrationError(
-                f"--only {self._only} keeps the rest as it is, but {error.cause}: run `cubist "
+                f"--only {self._only} leaves the rest unchanged, but {error.cause}: run `cubist "
                 "calibrate auto` without --only first"
             ) from error
 
@@ -275,8 +273,8 @@ class AutomaticCalibration(Measurement):
         proof = self.session.perform(PROVING, solved=bool(self._proofs))
         if not proof.solved:
             raise CalibrationError(
-                f"with all that was found the robot did not solve cube {number}: it was read as "
-                f"{proof.facelets} and turned by {proof.moves}"
+                f"with the new values the robot did not solve cube {number}: it read "
+                f"{proof.facelets} and turned {proof.moves}"
             )
         self._proofs.append(proof)
         planned_s, executed_s = proof.planned_us / 1e6, proof.executed_us / 1e6
@@ -305,15 +303,15 @@ class AutomaticCalibration(Measurement):
                 self.session.try_out(self._found | shorten_times(base, filmed, good[-1]))
                 if not self._is_faultless():
                     raise CalibrationError(
-                        "the cube was lost while shorter times were tried: put it in again, and "
-                        "leave --faster out or ask for less"
+                        "the robot lost the cube while it tried shorter times: put the cube in "
+                        "again, and omit --faster or lower it"
                     )
                 break
             good.append(part)
         percent = 100 * good[-1]
         values = shorten_times(base, filmed, good[-1]) if percent else {}
         self.session.try_out(self._found | values)
-        text = f"times are {percent:.0f} % shorter where no camera sees them, and cubes are solved"
+        text = f"times that no camera sees are {percent:.0f} % shorter, and cubes are still solved"
         return Finding("faster", text, values, evidence={"percent": round(percent, 1)})
 
     def _is_faultless(self) -> bool:
@@ -337,7 +335,7 @@ class AutomaticCalibration(Measurement):
         for name, servo in self.session.profile.actuators_of(Servo).items():
             key = f"actuators.{name}.travel"
             if name not in finder.seen_moving:
-                kept = "not seen by the camera: as in the profile"
+                kept = "as in the profile, because the camera does not see it move"
                 yield Finding("times", f"{name}: its times are {kept}", uncertain={key: kept})
                 continue
             yield from self._film_travels(finder.seen_moving[name], servo.travel)
@@ -366,8 +364,8 @@ class AutomaticCalibration(Measurement):
                 document["held_ms"] = max(least_ms, *(one.held_ms or one.ms for one in alike))
             values[f"actuators.{name}.travel"].append(document)
         text = (
-            f"{' and '.join(servos)} turn the cube together, as slowly as the slower one, and by "
-            f"{APART_DEGREES:g} degrees a pulse at most"
+            f"{' and '.join(servos)} turn the cube together, at the speed of the slower one and at "
+            f"most {APART_DEGREES:g} degrees per pulse"
         )
         return Finding("times", text, values)
 
@@ -387,9 +385,11 @@ class AutomaticCalibration(Measurement):
             took_ms = slowest_ms * abs(seen.turn_degrees(row.between))
             if took_ms:
                 measured = took_ms, took_ms * AGREEING
-                yield self._time_finding(seen, row, measured, " at the speed of its other ways", 0)
+                yield self._time_finding(
+                    seen, row, measured, " at the speed of its other motions", 0
+                )
             else:
-                text = f"{name}, {row.between[0]} to {row.between[1]}: as it is; {said}"
+                text = f"{name}, {row.between[0]} to {row.between[1]}: unchanged; {said}"
                 yield Finding("times", text, uncertain={f"actuators.{name}.travel": why})
 
     def _film_way(
@@ -466,9 +466,9 @@ def _say_slower(name: str, row: TravelRow, kept_ms: float) -> str:
         return ""
     way = f"from {row.between[0]} to {row.between[1]}"
     return (
-        f"{name} needs {kept_ms:.0f} ms {way}, {row.ms:.0f} in the profile: see that its supply "
-        "keeps its voltage while it turns, raise that if the servo is made for more, or take a "
-        "faster one"
+        f"{name} needs {kept_ms:.0f} ms {way}, {row.ms:.0f} in the profile: check that its supply "
+        "voltage holds while it turns, raise the voltage if the servo is rated for more, or use a "
+        "faster servo"
     )
 
 
@@ -479,9 +479,9 @@ def _why_not(profile: RobotProfile) -> str:
         why = f"cannot find its positions itself, because {obstacle}"
     elif sensed:
         names = ", ".join(sensed)
-        why = f"finds {names} by sensors rather than by watching the cube"
+        why = f"homes {names} by sensors rather than by watching the cube"
     else:
-        why = "is not built like a robot that finds its positions itself so far"
+        why = "is of a kind that cannot find its positions itself yet"
     return f"{profile.name} {why}. Use `cubist calibrate all`, see docs/calibration.md"
 
 
@@ -513,7 +513,7 @@ def shorten_times(profile: RobotProfile, filmed: Collection[str], part: float) -
 
 STEPS["auto"] = Step(
     name="auto",
-    title="By itself: positions, times and colours, found by watching the cube",
+    title="Automatic: positions, times and colours, found by watching the cube",
     trials=[FILMING, BOARD_RATE, PROVING, RENEWING],
     begin=AutomaticCalibration,
     on_request=True,

@@ -130,9 +130,9 @@ def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
     found = _first_face(image, drawn, size) or _faces_askew(image, drawn, size, usual)
     if found is None:
         raise CalibrationError(
-            f"camera {camera.name} sees no face of a cube near where the profile has one: put a "
-            "scrambled cube in, square to the motors, and see that light and focus are right "
-            f"(`cubist calibrate camera --live --camera {camera.name}`)"
+            f"camera {camera.name} sees no face of a cube near where the profile expects one: put "
+            "a scrambled cube in, square to the motors, and check light and focus (`cubist "
+            f"calibrate camera --live --camera {camera.name}`)"
         )
     pose = CubePose.fit(found, camera.resolution, usual)
     for site in drawn.keys() - found.keys():
@@ -220,14 +220,14 @@ def _check(camera: CameraSettings, found: Quads, quads: Quads, size: int) -> Non
     miss = _miss(found, quads, size)
     if miss > MOST_MISS_PITCHES:
         raise CalibrationError(
-            f"the faces that camera {camera.name} shows are up to {miss * pitch:.0f} pixels off "
-            "those of one cube: is there another one in view?"
+            f"camera {camera.name}: its faces are up to {miss * pitch:.0f} pixels off those of a "
+            "single cube. Is there a second cube in view?"
         )
     corners = np.concatenate(list(quads.values()))
     if corners.min() < -pitch / 4 or (corners > np.array(camera.resolution) + pitch / 4).any():
         raise CalibrationError(
-            f"camera {camera.name} does not show its faces as a whole: move it away from the cube"
-            " or turn it back"
+            f"camera {camera.name} does not show its faces whole: move it farther from the cube or "
+            "turn it back"
         )
 
 

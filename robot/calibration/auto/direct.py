@@ -76,7 +76,7 @@ class DirectRotation(Rotation):
                 self._near = after
                 return after - self._zero
             before = after
-        raise CalibrationError(f"the face of {self.name} does not come to rest in the picture")
+        raise CalibrationError(f"the face of {self.name} keeps moving in the picture")
 
     def expect(self, degrees: float) -> None:
         """See :meth:`Rotation.expect`."""
@@ -92,7 +92,7 @@ class DirectRotation(Rotation):
         degrees, agreement = seen.turned_from(self._first, self._near)
         if agreement < LEAST_AGREEMENT:
             raise CalibrationError(
-                f"the face of {self.name} is not in view any more: is something before camera "
+                f"the face of {self.name} is no longer in view: is something in front of camera "
                 f"{self._camera}, or did another face turn?"
             )
         return degrees
@@ -145,7 +145,7 @@ def _places(camera: CameraSettings, quads: Quads) -> Finding:
     """Return the corners of a camera's faces as a finding."""
     values = face_values(camera, quads)
     sites = ", ".join(quads)
-    text = f"{camera.name} has the faces {sites} in view; nothing has moved yet"
+    text = f"{camera.name} sees faces {sites}; nothing has moved yet"
     return Finding("camera", text, values, dict.fromkeys(values, QUAD_SURE))
 
 

@@ -106,7 +106,7 @@ class RotationGauge:
         image, place = self._first
         flaw = None if self._lost is None else find_flaw(self._lost, self._size, place, image)
         if flaw is not None:
-            return CalibrationError(f"no whole face can be found any more: {flaw}")
+            return CalibrationError(f"the camera no longer sees a whole face: {flaw}")
         return CalibrationError(text)
 
     def level_corners(self, follow: bool = False) -> Floats | None:
@@ -262,7 +262,10 @@ class RotationGauge:
         low, high = corners.min(axis=0), corners.max(axis=0)
         size = np.array(self._resolution) * (1 - 2 * BORDER)
         part = float(((high - low) / size).max())
-        away = f"move the camera away by a tenth or more, as the cube turns in {part:.0%} of it"
+        away = (
+            "move the camera farther away by a tenth or more: the turning cube takes up "
+            f"{part:.0%} of the picture"
+        )
         if part > 0.95:
             return away
         right, down = (np.array(self._resolution) - low - high) / 2

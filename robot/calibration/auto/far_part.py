@@ -95,8 +95,8 @@ class FarPart:
                 return seen[-1]
         if max(seen) - min(seen) > MOST_TREMBLING:
             raise CalibrationError(
-                "the face does not come to rest in the picture: does the camera shake, or a part "
-                "of the robot?"
+                "the face keeps moving in the picture: does the camera or a part of the robot "
+                "shake?"
             )
         return float(np.median(seen))
 

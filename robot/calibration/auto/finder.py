@@ -48,7 +48,7 @@ def _do_nothing(_: Bench, __: ApiRequest) -> Nothing:
 
 RENEWING = Trial(
     "renew",
-    "Put the robot together with what is tried out",
+    "Rebuild the robot with the values on trial",
     ApiRequest,
     Nothing,
     _do_nothing,
@@ -146,12 +146,12 @@ class Finder(ABC):
         seen, text = self.watch.look(), "the face is in view; nothing has moved yet"
         if seen is None and session is not None and _is_confirmed(session):
             session.perform(HOMING)
-            seen, text = self.watch.look(), "the face is in view once the robot is homed"
+            seen, text = self.watch.look(), "the face is in view after homing"
         if seen is None:
             raise CalibrationError(
                 f"no whole face of the cube is in view: put a scrambled cube in, {prepared}, and "
-                "see that light and focus are right (`cubist calibrate camera --live`). Move a "
-                "servo that has power with `cubist calibrate servo`, never by hand"
+                "check light and focus (`cubist calibrate camera --live`). Move a powered servo "
+                "with `cubist calibrate servo`, never by hand"
             )
         evidence = {"corners_px": seen.corners.round(1).tolist(), "advice": self.watch.advice}
         return Finding("camera", text, evidence=evidence)
@@ -163,8 +163,8 @@ class Finder(ABC):
         parts = corners / camera.resolution
         if np.any((parts < -MOST_CUT_OFF) | (parts > 1 + MOST_CUT_OFF)):
             raise CalibrationError(
-                "the picture cuts the face off where the robot holds it square: move the camera "
-                "away, or turn it so that the cube is in the middle"
+                "the picture cuts off the face when it is square: move the camera farther away, or "
+                "point it at the middle of the cube"
             )
         values = face_values(camera, {view.site: corners})
         return Finding("camera", text, values, dict.fromkeys(values, SURE_FROM_ABOVE), evidence)
@@ -213,7 +213,7 @@ def find_line(rotation: Rotation) -> Finding:
         "slack_degrees": round(slack, 2),
         "residual_degrees": round(line.residual_degrees, 3),
     }
-    text = f"{rotation.name}: {abs(1 / line.degrees_per_us):.2f} {unit} to the degree"
+    text = f"{rotation.name}: {abs(1 / line.degrees_per_us):.2f} {unit} per degree"
     return Finding("rotation", f"{text}, {slack:.1f} degrees of slack", evidence=evidence)
 
 
@@ -232,7 +232,7 @@ def stops_finding(
     uncertain = line.slack_us / 2 + 2 * scatter_us + 1
     listed = ", ".join(f"{name} {pulse} us" for name, pulse in places.items())
     for name, short_us in rotation.short_us.items():
-        listed += f" ({name} would be {short_us:.0f} us further, beyond the limits)"
+        listed += f" ({name} would need another {short_us:.0f} us, beyond the limits)"
     return Finding(
         stage,
         f"{rotation.name}: {listed}",

@@ -117,7 +117,7 @@ class FlipperFinder(Finder):
         missing = {"open", "hold", "roll"} - roles.keys()
         if missing:
             raise CalibrationError(
-                f"{arm.actuator} has no position that does {', '.join(sorted(missing))}"
+                f"{arm.actuator} has no position for: {', '.join(sorted(missing))}"
             )
         self._names = roles
         # From the profile, because this calibration may replace the calibrated distances.
@@ -126,8 +126,8 @@ class FlipperFinder(Finder):
         holds, rolls = (self._shape[role] - self._shape["open"] for role in ("hold", "roll"))
         if holds * rolls > 0 and abs(rolls) < abs(holds):
             raise CalibrationError(
-                f"{arm.actuator} rolls the cube on its way to where it holds it: such an arm has "
-                "to be calibrated by eye, see `cubist calibrate servo`"
+                f"{arm.actuator} rolls the cube on its way to its holding position: calibrate such "
+                "an arm by eye, see `cubist calibrate servo`"
             )
         self._rolls_beyond = holds * rolls > 0
         self._towards_hold = 1 if holds > 0 else -1
@@ -181,7 +181,7 @@ class FlipperFinder(Finder):
             self._open_in_front_of(into)
             return Finding(
                 "lid",
-                f"{lid.name} gets into the picture at {into.middle:.0f} us",
+                f"{lid.name} enters the picture at {into.middle:.0f} us",
                 evidence={"slack_us": self._lid_slack},
             )
         under = lid.find_edge(self._is_covered, -towards)
@@ -237,7 +237,8 @@ class FlipperFinder(Finder):
         found = self._lid_finding(
             "hold",
             self._hold_at,
-            f"it holds the cube from {hold.begins:.0f} us on, firmly from {hold.firm:.0f} us on",
+            f"it touches the cube at {hold.begins:.0f} us and holds it firmly from "
+            f"{hold.firm:.0f} us",
             {
                 "holds_from_us": hold.begins,
                 "firm_from_us": hold.firm,
@@ -278,9 +279,7 @@ class FlipperFinder(Finder):
             self._open_at = clear
         self.lid.go(self._open_at)
         distance = (
-            "a little further from there than in the profile"
-            if is_clear
-            else "clear of the picture"
+            "slightly farther apart than in the profile" if is_clear else "clear of the picture"
         )
         values: JsonObject = {}
         uncertain: JsonObject = {}
@@ -289,9 +288,8 @@ class FlipperFinder(Finder):
             values[key], uncertain[key] = round(pulse), self._unsure(role)
         return Finding(
             "lid",
-            f"{self.lid.name} {self._names['hold']}: {self._hold_at:.0f} us (it holds from "
-            f"{hold.begins:.0f} us on); {self._names['open']}: "
-            f"{self._open_at:.0f} us, {distance}",
+            f"{self.lid.name} {self._names['hold']}: {self._hold_at:.0f} us (it touches the cube "
+            f"at {hold.begins:.0f} us); {self._names['open']}: {self._open_at:.0f} us, {distance}",
             values,
             uncertain,
             {"holds_from_us": hold.begins, "firm_from_us": hold.firm},
@@ -312,10 +310,11 @@ class FlipperFinder(Finder):
                 break
         else:
             raise CalibrationError(
-                f"{self.lid.name} leaves the cube at another angle each time: is the lid loose?"
+                f"{self.lid.name} leaves the cube at a different angle each time: is the lid loose?"
             )
         return self._square_place(
-            f"square as {self.lid.name} turns the cube, which has {play:.1f} degrees of play",
+            f"square is the angle at which {self.lid.name} leaves the cube, with {play:.1f} "
+            "degrees of play",
             {"play_degrees": round(play, 2)},
         )
 
@@ -341,14 +340,14 @@ class FlipperFinder(Finder):
             self._hold_at += self._towards_hold * self._hold.step_us
         else:
             raise CalibrationError(
-                f"{self.lid.name} holds the cube for a few degrees, but not for a quarter turn: "
-                "does the cube turn too stiffly, or does the lid not come down far enough?"
+                f"{self.lid.name} holds the cube for a few degrees, but not for a quarter turn: is "
+                "the cube too stiff, or does the lid not come down far enough?"
             )
         table.go(0.0)
         return self._lid_finding(
             "hold",
             self._hold_at,
-            "the cube stayed while the layer below turned by quarters",
+            "the cube stayed in place during quarter turns of the layer below",
             {"followed_degrees": round(followed, 2)},
         )
 
@@ -443,15 +442,15 @@ class FlipperFinder(Finder):
                     return
             arm.go(start)
         raise CalibrationError(
-            f"{arm.name} does not get out of the picture near {start} us: move it away "
-            "with `cubist calibrate servo`, or put its horn on another tooth"
+            f"{arm.name} stays in the picture near {start} us: move it away with `cubist calibrate "
+            "servo`, or put its horn on another tooth"
         )
 
     def _face(self) -> FacePose:
         seen = self.watch.look(self.table.expected)
         if seen is None:
             raise CalibrationError(
-                "the cube is out of view although the lid is open: does it lie askew in the holder?"
+                "the cube is out of view although the lid is open: is it askew in the holder?"
             )
         return seen
 

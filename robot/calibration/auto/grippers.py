@@ -139,8 +139,8 @@ class JawFinder:
         less_us = abs(self.open - self._just_clear)
         return Finding(
             "jaws",
-            f"{self.actuator.name} {self.open_name}: {other.name} has turned the cube past the "
-            f"jaws while they were {less_us:.0f} us less open",
+            f"{self.actuator.name} {self.open_name}: {other.name} turned the cube past the jaws "
+            f"even when they were {less_us:.0f} us less open",
             evidence={"clear_at_us": round(self._just_clear)},
         )
 
@@ -180,8 +180,8 @@ class JawFinder:
         closed, opened = actuator.key(self.closed_name), actuator.key(self.open_name)
         return Finding(
             "jaws",
-            f"{actuator.name} {self.closed_name}: {self.closed:.0f} us (they hold from "
-            f"{hold.begins:.0f} us on, firmly from {hold.firm:.0f} us on); {self.open_name}: "
+            f"{actuator.name} {self.closed_name}: {self.closed:.0f} us (they touch the cube at "
+            f"{hold.begins:.0f} us and hold it firmly from {hold.firm:.0f} us); {self.open_name}: "
             f"{self.open:.0f} us",
             {closed: round(self.closed), opened: round(self.open)},
             {
@@ -208,13 +208,13 @@ class JawFinder:
         else:
             raise CalibrationError(
                 f"{self.actuator.name} holds the cube for a few degrees, but not for a quarter "
-                "turn: does the cube turn too stiffly, or do the jaws not close far enough?"
+                "turn: is the cube too stiff, or do the jaws not close far enough?"
             )
         closed = self.actuator.key(self.closed_name)
         return Finding(
             "jaws",
-            f"{self.actuator.name} {self.closed_name}: {self.closed:.0f} us, the cube stayed while "
-            f"{other.name} turned a layer by quarters",
+            f"{self.actuator.name} {self.closed_name}: {self.closed:.0f} us, the cube stayed in "
+            f"place during quarter turns of {other.name}",
             {closed: round(self.closed)},
             {closed: round(self.unsure_us, 1)},
             {"followed_degrees": round(followed, 2)},
@@ -266,7 +266,7 @@ class GripperFinder(Finder):
         yield self._jaws_beside.find_by(self._below)
         off = self._below.set_square()
         yield self._square_place(
-            f"square is as {self._jaws_beside.actuator.name} holds the cube",
+            f"square is the angle at which {self._jaws_beside.actuator.name} holds the cube",
             {"off_first_picture_degrees": round(off, 2)},
         )
         self._jaws_beside.go_just_clear()
@@ -357,8 +357,8 @@ class RingFinder(Finder):
         if not shared:
             return ""
         return (
-            f"several grippers share the servo of their jaws ({', '.join(shared)}): none ever "
-            "holds the cube alone, by which the camera would see it turn"
+            f"several grippers share a servo for their jaws ({', '.join(shared)}): none can hold "
+            "the cube alone for the camera to see it turn"
         )
 
     @property
@@ -403,7 +403,7 @@ class RingFinder(Finder):
         yield far.jaws.find_by(first.rotation)
         far.jaws.go_open()
         yield self._square_place(
-            f"square is as {near.jaws.actuator.name} holds the cube",
+            f"square is the angle at which {near.jaws.actuator.name} holds the cube",
             {"off_first_picture_degrees": round(off, 2)},
         )
         yield from self._find_stops(first, (near, far))

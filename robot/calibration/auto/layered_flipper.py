@@ -237,7 +237,7 @@ class LayeredFlipperFinder(Finder):
         """See :meth:`Finder.find`."""
         self._make_room()
         yield self._face_in_view(
-            "lying in the flipper, the elevator down, flipper and squisher where they belong"
+            "lying in the flipper, with the elevator down and flipper and squisher in place"
         )
         yield self.find_heights()
         yield find_line(self.table)
@@ -274,7 +274,7 @@ class LayeredFlipperFinder(Finder):
         if growth < LEAST_GROWTH:
             raise CalibrationError(
                 f"{self.elevator.name} does not raise the cube: its face is {growth:.2f} times as "
-                "large as before. Is the cube in the flipper, and the motor powered?"
+                "large as before. Is the cube in the flipper and the motor powered?"
             )
         line = fit_heights(lying, raised)
         begins = line.begins if (line.begins - start) * whole > 0 else float(start)
@@ -302,8 +302,8 @@ class LayeredFlipperFinder(Finder):
         apart = (by_turn - reached) / pitch
         if abs(apart) > MOST_APART_ROWS:
             raise CalibrationError(
-                f"the first row of the cube is in the turntable {apart:+.1f} rows from where the "
-                f"profile has it: see positions_steps of {self.elevator.name}"
+                f"the first row of the cube enters the turntable {apart:+.1f} rows off its height "
+                f"in the profile: check positions_steps of {self.elevator.name}"
             )
         self._no_row = (by_turn + reached) / 2
         lowest, drawn = self._mechanism.elevator.rows[0], self._drawn[self.elevator.name]
@@ -361,8 +361,8 @@ class LayeredFlipperFinder(Finder):
             before, face = face, self._face()
             if not are_two_faces(before.colours, face.colours):
                 raise CalibrationError(
-                    f"{flipper.name} does not roll the cube from {first} to {second} us: is the "
-                    "cube in it, and its arm mounted?"
+                    f"{flipper.name} does not roll the cube between {first} and {second} us: is "
+                    "the cube in it and its arm mounted?"
                 )
         yield self._end_finding(swing.second, second)
 
@@ -397,8 +397,8 @@ class LayeredFlipperFinder(Finder):
             flipper.go(target - outwards * APPROACH_US)
             flipper.go(target)
         raise CalibrationError(
-            f"the cube does not lie level near {flipper.at} us of {flipper.name}: is it in the "
-            "flipper, and is that at its end?"
+            f"{flipper.name}: the cube does not lie level near {flipper.at} us. Is it in the "
+            "flipper, and is the flipper at its end?"
         )
 
     def find_square(self) -> Finding:
@@ -408,7 +408,7 @@ class LayeredFlipperFinder(Finder):
         self.elevator.go(self._down)
         self.table.expect(0.0)
         self.table.recentre(self.table.angle())
-        return self._square_place("square as the cube lies in the flipper", {})
+        return self._square_place("square is the angle of the cube in the flipper", {})
 
     def find_clear(self) -> Finding:
         """Find a pulse at which the squisher is out of the picture and therefore off the cube."""
@@ -421,8 +421,8 @@ class LayeredFlipperFinder(Finder):
         while self.watch.look(0.0) is None:
             if abs(squisher.at - start) > abs(way):
                 raise CalibrationError(
-                    f"{squisher.name} does not get out of the picture near {start} us: put its "
-                    "horn on another tooth"
+                    f"{squisher.name} stays in the picture near {start} us: put its horn on "
+                    "another tooth"
                 )
             squisher.go(squisher.at + outwards * COARSE_US)
         squisher.go(squisher.at + outwards * CLEAR_DEGREES * USUAL_DEGREE_US)
@@ -446,8 +446,8 @@ class LayeredFlipperFinder(Finder):
         )
         self._hold_at = self._hold.place(self._towards, self.squisher.limits)
         return self._hold_finding(
-            f"it holds the cube from {self._hold.begins:.0f} us on, firmly from "
-            f"{self._hold.firm:.0f} us on",
+            f"it touches the cube at {self._hold.begins:.0f} us and holds it firmly from "
+            f"{self._hold.firm:.0f} us",
             {"holds_from_us": self._hold.begins, "firm_from_us": self._hold.firm},
         )
 
@@ -462,10 +462,10 @@ class LayeredFlipperFinder(Finder):
         else:
             raise CalibrationError(
                 f"{self.squisher.name} holds the cube for a few degrees, but not for a quarter "
-                "turn: does the cube turn too stiffly?"
+                "turn: is the cube too stiff?"
             )
         return self._hold_finding(
-            "rows stayed while those above turned by quarters",
+            "the rows it holds stayed in place during quarter turns of those above",
             {"askew_degrees": round(askew, 2)},
         )
 
@@ -514,15 +514,15 @@ class LayeredFlipperFinder(Finder):
         seen = self.watch.place()
         if seen is None:
             raise self.watch.lost_face_error(
-                "the cube is out of view: does the picture show it raised, too? Move the camera "
-                "away, or turn it so that the cube is in the middle"
+                "the cube is out of view: does the picture also show it when raised? Move the "
+                "camera farther away, or point it at the middle of the cube"
             )
         return seen
 
     def _face(self) -> FacePose:
         seen = self.watch.look(self.table.expected)
         if seen is None:
-            raise self.watch.lost_face_error("the cube that lies in the flipper is out of view")
+            raise self.watch.lost_face_error("the cube in the flipper is out of view")
         return seen
 
 

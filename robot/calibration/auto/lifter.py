@@ -139,7 +139,7 @@ class LifterFinder(FlipperFinder):
         return _position_finding(
             lid,
             {self._read_name: (self._open_at, FINE_US + self._unsure_edge_us(into))},
-            f"it hides the face from {into.middle:.0f} us on",
+            f"it hides the face from {into.middle:.0f} us",
         )
 
     def find_low(self) -> Finding:
@@ -191,7 +191,8 @@ class LifterFinder(FlipperFinder):
         return self._lid_finding(
             "hold",
             self._hold_at,
-            f"it holds the cube from {hold.begins:.0f} us on, firmly from {hold.firm:.0f} us on",
+            f"it touches the cube at {hold.begins:.0f} us and holds it firmly from "
+            f"{hold.firm:.0f} us",
             {"holds_from_us": hold.begins, "firm_from_us": hold.firm},
         )
 
@@ -204,7 +205,9 @@ class LifterFinder(FlipperFinder):
             share = (drawn[name] - start) / (drawn[self._names["hold"]] - start)
             at = self._open_at + share * (self._hold_at - self._open_at)
             found[name] = (at, self._unsure("hold"))
-        return _position_finding(self.lid, found, "as far on the way as in the profile")
+        return _position_finding(
+            self.lid, found, "at the same fraction of the travel as in the profile"
+        )
 
     def find_high(self) -> Finding:
         """Find the pulse at which the lifter rolls the cube: another face is in view, twice."""
@@ -241,7 +244,7 @@ class LifterFinder(FlipperFinder):
         zero."""
         if abs(degrees) > MOST_OFF_DEGREES:
             raise CalibrationError(
-                f"{self.lid.name} squares the cube {degrees:+.1f} degrees from where "
+                f"{self.lid.name} leaves the cube {degrees:+.1f} degrees off the angle at which "
                 f"{self.table.name} homes: change offset_steps of its homing in the profile"
             )
         self.table.shift_zero(degrees)

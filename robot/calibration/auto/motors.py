@@ -73,8 +73,8 @@ def wiring_of(
     misses = measured / nearest - 1
     if abs(misses) > STEPS_OFF:
         raise CalibrationError(
-            f"{name} makes {measured:.0f} steps in a turn, which no microstep switch makes of "
-            f"{turn}: set steps_per_turn in the profile by the motor and its gear"
+            f"{name} makes {measured:.0f} steps per turn, which no microstep setting gives from "
+            f"{turn}: set steps_per_turn in the profile to match the motor and its gear"
         )
     return MotorWiring(
         inverted=settings.invert_direction != (steps_per_degree < 0),
@@ -108,9 +108,8 @@ def homed_motor_finding(rotation: Rotation, turned: float, seen: float) -> Findi
     assert stepper is not None
     if abs(seen / turned - 1) > AS_FAR:
         raise CalibrationError(
-            f"{name} turned the cube by {seen:+.1f} degrees, {turned:+.1f} by its profile: see "
-            f"`cubist calibrate stepper direction {name}` and `cubist calibrate stepper steps "
-            f"{name}`"
+            f"{name} turned the cube by {seen:+.1f} degrees instead of {turned:+.1f}: run `cubist "
+            f"calibrate stepper direction {name}` and `cubist calibrate stepper steps {name}`"
         )
     return Finding(
         "motor",
@@ -132,15 +131,15 @@ def wiring_finding(
         backlash: found.play_steps,
     }
     degrees = 360 * found.play_steps / found.turn_steps
-    loose = f"{name} has {degrees:.1f} degrees of play, which turns take up and come back from"
+    loose = f"{name} has {degrees:.1f} degrees of play, so turns overshoot and come back"
     is_loose = degrees >= MUCH_PLAY_DEGREES and found.play_steps > settings.backlash_steps
     return Finding(
         "motor",
-        f"{name}: turns {way}, {found.turn_steps} steps are a turn, {found.play_steps} of play",
+        f"{name}: turns {way}, {found.turn_steps} steps per turn, {found.play_steps} steps of play",
         values,
         {backlash: 1 + found.turn_steps // 1000},
         evidence | {"steps_off_percent": round(100 * found.misses, 2)},
-        f"{loose}: tighten what it drives" if is_loose else "",
+        f"{loose}: tighten the part it drives" if is_loose else "",
     )
 
 
@@ -163,7 +162,10 @@ def common_speeds(profile: RobotProfile, found: JsonMapping) -> Iterator[Finding
             if overshoot:
                 values[f"actuators.{name}.overshoot_steps"] = round(overshoot * factor)
         names = ", ".join(others)
-        text = f"{names}: limits by the steps of a turn, as fast in turns as in the profile"
+        text = (
+            f"{names}: limits scaled to the steps per turn, so that turns are as fast as in the "
+            "profile"
+        )
         yield Finding("motor", text, values)
 
 
@@ -195,9 +197,12 @@ def fit_to_board(session: Session, found: JsonObject) -> Iterator[Finding]:
                 values[f"actuators.{name}.held"] = one.held.model_dump() | {SPEEDS[1]: held}
         session.try_out(found | values)
     if values:
-        text = f"all motors up to {part:.0%} of their speed: the board makes no more steps a second"
+        text = (
+            f"all motors limited to {part:.0%} of their speed: the board can make no more steps "
+            "per second"
+        )
         turns = ", ".join(f"{name} {before[name].steps_per_turn}" for name in finer)
-        to_do = f"set the drivers' microstep switches to fewer steps a turn ({turns})"
+        to_do = f"set the drivers' microstep switches to fewer steps per turn ({turns})"
         yield Finding("motor", text, values, slower=f"{text}: {to_do}")
 
 
@@ -244,7 +249,7 @@ def check_motors(session: Session) -> Iterator[Finding]:
         weak = ", ".join(name for name in motors if good[name] < 1)
         slower = (
             f"the motors turn at {part:.0%} of the speed they should, because steps were lost "
-            f"({weak}): set more current at its driver, or a higher voltage, see that it turns "
+            f"({weak}): raise the driver current or the voltage, check that the motor turns "
             "easily, then calibrate again"
         )
         values = _limits_at(profile, dict.fromkeys(motors, part))
@@ -256,11 +261,11 @@ def _turn_of(session: Session, name: str) -> Finding:
     tried = session.perform(STEPPING, actuator=name)
     turn, found = tried.turn_steps, tried.found_steps
     if found is None:
-        key, kept = f"actuators.{name}.steps_per_turn", "the camera cannot tell whole turns"
+        key, kept = f"actuators.{name}.steps_per_turn", "the camera cannot recognize whole turns"
         return Finding("motor", f"{name}: {kept}", uncertain={key: kept})
     if found > turn or turn % found:
         raise CalibrationError(
-            f"{name} seems to make {found} steps in a whole turn, and before {turn}"
+            f"{name} seems to make {found} steps per turn, but made {turn} before"
         )
     # A cube may look the same after a part of a turn. The measured angles rule that out.
     return Finding("motor", f"{name}: {turn} steps are a whole turn", evidence={"turns": 1})
@@ -284,10 +289,9 @@ def _speed_of(session: Session, name: str) -> tuple[Finding, float]:
     while (tried := try_at(part)).lost:
         if not tried.square:
             raise CalibrationError(
-                f"{name} lost steps at {speed * part:.0f} steps/s, which the profile says that it "
-                "can, and could not be set back: set it square by hand, and see whether the motor "
-                "is powered, or lower max_speed_steps_per_s and max_acceleration_steps_per_s2 in "
-                "the profile"
+                f"{name} lost steps at {speed * part:.0f} steps/s, which the profile allows, and "
+                "could not return: set it square by hand, and check that the motor is powered, or "
+                "lower max_speed_steps_per_s and max_acceleration_steps_per_s2 in the profile"
             )
         if part * SLOWER < LEAST_SPEED:
             slowest = speed * part
@@ -296,7 +300,7 @@ def _speed_of(session: Session, name: str) -> tuple[Finding, float]:
             )
         part *= SLOWER
     if tried.lost is None:
-        kept = "neither sensor nor camera tells whether it loses steps: as it was"
+        kept = "neither a sensor nor the camera shows whether it loses steps: unchanged"
         keys = [f"actuators.{name}.{what}" for what in (SPEEDS[1], ACCELERATION)]
         return Finding("motor", f"{name}: {kept}", uncertain=dict.fromkeys(keys, kept)), 1.0
     text = f"{name}: no steps lost at {speed * part:.0f} steps/s"

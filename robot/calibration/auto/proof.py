@@ -80,7 +80,7 @@ def _scan_cube(machine: Machine) -> tuple[AnyCube, State]:
     images, state = machine.scan()
     reading = machine.scanner.read(images)
     if not reading.confident or reading.cube is None:
-        raise ScanError("the cube cannot be read beyond doubt", reading.look_again or "")
+        raise ScanError("the cube cannot be read with certainty", reading.look_again or "")
     return reading.cube, state
 
 
@@ -106,5 +106,9 @@ def _ignore_progress(_: Progress) -> None:
 
 
 PROVING = Trial(
-    "proof", "Solve the cube, scrambled first if need be, and look", ProofRequest, Proof, _prove
+    "proof",
+    "Solve the cube, after a scramble if it is solved, and check it",
+    ProofRequest,
+    Proof,
+    _prove,
 )

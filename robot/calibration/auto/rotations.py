@@ -46,7 +46,7 @@ FARTHEST_TILT = 38.0
 
 OUT_OF_VIEW = (
     "no whole face is in view while {} turns the cube: does something else hold the cube, or is "
-    "something before the camera?"
+    "something in front of the camera?"
 )
 
 
@@ -57,7 +57,7 @@ NARROW_REACH = 24.0
 """Sweep to either side, in degrees, below which a line is measured in smaller steps."""
 
 SHOWN_TOO_LITTLE = (
-    "the face is too near to the border of the picture, which shows it whole only up to {:.0f} "
+    "the face is too close to the edge of the picture, which shows all of it only up to {:.0f} "
     "degrees to either side{}: {}"
 )
 
@@ -178,8 +178,8 @@ class Rotation(ABC):
 
     def _not_turning(self) -> CalibrationError:
         return CalibrationError(
-            f"the cube does not turn with {self.name}: is the motor at its pins and powered, and "
-            "does nothing else hold the cube?"
+            f"{self.name} does not turn the cube: is the motor connected to its pins and powered, "
+            "and does nothing else hold the cube?"
         )
 
     def refine_points(self, points: list[SweepPoint]) -> list[SweepPoint]:
@@ -297,8 +297,8 @@ class Rotation(ABC):
                 raise self.actuator.limits_error(pulse)
             if abs(error) > most:
                 raise CalibrationError(
-                    f"{self.name} stands {error:+.1f} degrees off at {at:.0f} us, where "
-                    f"{name} should be: is something in its way?"
+                    f"{self.name} is {error:+.1f} degrees off at {at:.0f} us, where {name} should "
+                    "be: is something in its way?"
                 )
             pulse = at - error / slope
             first = error if first is None else first

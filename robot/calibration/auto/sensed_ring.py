@@ -96,7 +96,9 @@ class SensedRingFinder(Finder):
             other.jaws.open_wide()
         yield self._face_in_view("square to the robot, all grippers closed on it")
         yield self._find_motor(first)
-        yield self._square_place(f"square is as the sensor of {first.rotation.name} says", {})
+        yield self._square_place(
+            f"square is the angle at which the sensor homes {first.rotation.name}", {}
+        )
         for other in (near, far, opposite):
             yield other.jaws.find_by(first.rotation)
             other.jaws.go_open()

@@ -78,8 +78,8 @@ class StepwiseMove:
         """Return the error for a place beyond the limits."""
         low, high = self.limits
         return CalibrationError(
-            f"{self.name} would have to go to {target:.0f} us, beyond its limits_us {low}..{high}: "
-            "put its horn on another tooth, or widen limits_us in the profile"
+            f"{self.name} would need {target:.0f} us, beyond its limits_us {low}..{high}: put its "
+            "horn on another tooth, or widen limits_us in the profile"
         )
 
     def find_edge(
@@ -96,8 +96,8 @@ class StepwiseMove:
         while not begins():
             if abs(self.at - start) >= most:
                 raise CalibrationError(
-                    f"{self.name} went {abs(self.at - start)} us from {start} us on and nothing "
-                    "changed in the picture: does the servo move, and is its arm mounted?"
+                    f"{self.name} moved {abs(self.at - start)} us from {start} us and nothing "
+                    "changed in the picture: does the servo turn, and is its arm mounted?"
                 )
             self.go(self.at + direction * COARSE_US)
         while begins():

@@ -253,8 +253,8 @@ STEPS["camera"] = Step(
     name="camera",
     title="Camera: picture, focus, light, where the faces are",
     guidance=(
-        "The frame has to lie on the edges of the cube's face. Find puts it there by itself. Each "
-        "corner can be moved: with the arrow keys, far with Shift. Keep keeps the frame."
+        "The frame must lie on the edges of the cube's face. Find puts it there automatically. "
+        "Move a corner with the arrow keys, farther with Shift. Keep saves the frame."
     ),
     trials=[PICTURE],
     unattended=_check_cameras,

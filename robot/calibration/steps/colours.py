@@ -102,15 +102,15 @@ def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
             raise scan_error(reading.flaw, reading.look_again or "")
         if len(reading.doubtful) >= COMMON and len({name[1:] for name in reading.doubtful}) == 1:
             raise ScanError(
-                "the cube cannot be read beyond doubt: the same sticker is doubtful on "
-                f"{len(reading.doubtful)} faces ({', '.join(reading.doubtful)}), so that a lamp "
-                "seems to be reflected there",
+                "the cube cannot be read with certainty: the same sticker is doubtful on "
+                f"{len(reading.doubtful)} faces ({', '.join(reading.doubtful)}), probably because "
+                "a lamp is reflected there",
                 reading.look_again or "",
                 remedy="move the lamp or the camera until no sticker in the picture is paler than "
                 "others of its colour, and try again",
             )
         raise ScanError(
-            "the cube cannot be read beyond doubt with the colours as they are",
+            "with the present colours the cube cannot be read with certainty",
             reading.look_again or "",
             remedy="light the cube evenly, without reflections, and try again; or put a solved "
             "cube in and say so, or name its facelets",
@@ -159,8 +159,8 @@ class CubeColours(Measurement):
 
     name = "colours"
     guidance = (
-        "Put a scrambled cube in: with Measure the robot looks at all faces and learns their "
-        "colours. Where it cannot read the cube yet, put a solved one in and choose Solved cube."
+        "Put a scrambled cube in and choose Measure: the robot looks at all faces and learns their "
+        "colours. If it cannot read the cube yet, put a solved one in and choose Solved cube."
     )
     columns = ("face", "colour")
     choices: Mapping[str, str] = {"s": "Solved cube"}
@@ -168,7 +168,9 @@ class CubeColours(Measurement):
     def __init__(self, session: Session, facelets: str | None = None, solved: bool = False) -> None:
         super().__init__(session)
         if solved and facelets:
-            raise InvalidRequest("the cube is solved, or it has these facelets: give one of them")
+            raise InvalidRequest(
+                "the cube is either solved or has these facelets: give only one of the two"
+            )
         self._facelets, self._solved = facelets, solved
 
     def measure(self, choice: str = "") -> Script:

@@ -6,7 +6,7 @@ from robot.calibration.step import STEPS, Bench, Measurement, Result, Script, Se
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
 from robot.records.documents import ApiRequest, Nothing
 
-KEEP_FIRST = "keep them first, in the steps of calibration before this one"
+KEEP_FIRST = "keep them first, in the earlier steps of the calibration"
 
 
 class HomeRequest(ApiRequest):
@@ -38,8 +38,8 @@ class Homing(Measurement):
 
     name = "home"
     guidance = (
-        "With Go every motor finds its position and goes to the start. Watch whether the cube "
-        "could be put in and taken out now; if not, set the positions next."
+        "Choose Go: every motor homes and goes to its start position. Check that the cube can be "
+        "put in and taken out now; if not, set the positions next."
     )
     keeps = False
 

@@ -45,8 +45,8 @@ UNIT_OF = {"servo": "us", "stepper": "steps"}
 MINUTES_EACH = 0.5
 FARTHEST = (-1_000_000, 1_000_000)
 NOT_CONFIRMED = (
-    "Nobody knows where this servo stands: its first pulse turns it to {middle} us at full speed. "
-    "Take its arm off, or see that nothing is in its way; then choose Begin."
+    "The position of this servo is unknown: its first pulse turns it to {middle} us at full speed. "
+    "Take its arm off, or check that nothing is in its way; then choose Begin."
 )
 """Guidance before the first pulse of a servo that has no confirmed position."""
 
@@ -98,7 +98,7 @@ def move_actuator(bench: Bench, asked: MoveRequest) -> Moved:
     actuator = bench.profile.actuators.get(name)
     if actuator is None:
         known = ", ".join(bench.profile.actuators)
-        raise InvalidRequest(f"actuator: there is no {name!r}; there is {known}")
+        raise InvalidRequest(f"actuator: there is no {name!r}; the profile has {known}")
     if actuator.limits is not None and target is not None:
         require_within(name, target, *actuator.limits, actuator.unit)
     contact = bench.contact
@@ -217,8 +217,8 @@ class Placing(Measurement):
     """
 
     guidance = (
-        "Move it to where it belongs. Go there goes nearer by itself, in small steps; once more "
-        "stops it. Keep keeps where it is, Give up goes back to where it was."
+        "Move it to where it belongs. Go there approaches it in small steps; choose it again to "
+        "stop. Keep saves the present position, Give up returns to the previous one."
     )
 
     def __init__(
@@ -247,7 +247,7 @@ class Placing(Measurement):
         else:
             self._move(self.target, self._begin_at)
         before, key = self.position.value, self.position.key
-        as_it_was = f"{key}: {before}, as it was"
+        as_it_was = f"{key}: {before}, unchanged"
         self.result = Result(
             values=self.values_at(self.target),
             document={"key": key, "before": before, "after": self.target},
@@ -402,11 +402,11 @@ def named_position(session: Session, actuator: str, position: str, kind: str) ->
     actuators = dict.fromkeys(one.actuator for one in found)
     if actuator not in actuators:
         known = ", ".join(actuators) or "none"
-        raise InvalidRequest(f"{kind} {actuator}: there is no {actuator}; there is {known}")
+        raise InvalidRequest(f"{kind} {actuator}: there is no {actuator}; the profile has {known}")
     of_it = {one.name: one for one in found if one.actuator == actuator}
     if position not in of_it:
         known = ", ".join(of_it)
-        raise InvalidRequest(f"{kind} {actuator}: there is no {position}; there is {known}")
+        raise InvalidRequest(f"{kind} {actuator}: there is no position {position}; it has {known}")
     return of_it[position]
 
 
@@ -432,8 +432,8 @@ STEPS["positions"] = Step(
     name="positions",
     title="Positions: servos, steppers and grippers",
     guidance=(
-        "Take the cube out, and choose a position; the next one follows when you keep it. Each "
-        "says when the cube has to be in. What nobody has kept yet, the robot does not go to."
+        "Take the cube out and choose a position; the next one follows when you keep it. Each says "
+        "when the cube must be in. The robot never goes to a position that has not been kept."
     ),
     trials=[MOVING],
     columns=("actuator", "position", "value", "profile", "confirmed", "since"),

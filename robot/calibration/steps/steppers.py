@@ -72,9 +72,10 @@ class Direction(MotorMeasurement):
 
     what = "direction"
     guidance = (
-        "With Measure the motor turns a quarter and comes back. First it should go clockwise, seen "
-        "from outside the robot - a table clockwise seen from below, what goes to and fro towards "
-        "more steps. Say No where it goes the wrong way: it tries the other one. Then Keep."
+        "Choose Measure: the motor makes a quarter turn and comes back. It should first go "
+        "clockwise seen from outside the robot (a table seen from below; a linear axis towards "
+        "more steps). If it goes the wrong way, choose No: it tries the other one. Then choose "
+        "Keep."
     )
 
     def __init__(self, session: Session, actuator: str, went: str | None = None) -> None:
@@ -99,9 +100,9 @@ class Direction(MotorMeasurement):
             answer = self._went and "right"
         is_as_before = self._inverted == self.settings.invert_direction
         went = answer and ("right" if is_as_before else "wrong")
-        text = f"{self.motor}: {'turned round' if went == 'wrong' else 'right'}"
+        text = f"{self.motor}: {'reversed' if went == 'wrong' else 'right'}"
         if went is None:
-            text = f"{self.motor} went {way}, or should have: somebody has to say whether it did"
+            text = f"{self.motor} should have gone {way}: a person must say whether it did"
         self.result = Result(
             values={} if went is None else values,
             document={"actuator": self.motor, "went": went, "inverted": self._inverted},
@@ -117,9 +118,9 @@ class TurnSteps(MotorMeasurement):
     field = "steps_per_turn"
     label: Mapping[str, str] = {"what": "steps"}
     guidance = (
-        "With Measure the motor turns round once and comes back. The camera sees whether it was "
-        "one turn, and finds it when it was not. Judge by eye where it cannot: a change of the "
-        "number makes twice or half as many steps of a turn; Measure tries them, Keep keeps them."
+        "Choose Measure: the motor makes one turn and comes back. The camera checks whether it was "
+        "a whole turn, and finds the right steps per turn if not. If it cannot, judge by eye: "
+        "changing the number doubles or halves it; Measure tries it, Keep saves it."
     )
 
     def __init__(
@@ -136,7 +137,7 @@ class TurnSteps(MotorMeasurement):
         turn = tried.turn_steps
         found = tried.found_steps if self._turned is None else self._turn_by_eye(tried)
         self.choose(found)
-        text = f"{self.motor}: {found} steps are a turn"
+        text = f"{self.motor}: {found} steps per turn"
         text += "" if found == turn else f", not {turn}"
         if found is None:
             text = "the camera cannot tell whether these were whole turns"
@@ -179,9 +180,9 @@ class Backlash(MotorMeasurement):
     field = "backlash_steps"
     label: Mapping[str, str] = {"what": "play"}
     guidance = (
-        "With Measure the motor goes forwards, then back in small steps until the sensor or the "
-        "camera sees what it drives follow. The number can be set by eye, too. Every motion then "
-        "ends forwards, so that the play does no harm."
+        "Choose Measure: the motor goes forwards, then back in small steps until the sensor or the "
+        "camera sees the part it drives follow. You can also set the number by eye. Every motion "
+        "then ends forwards, so that the play does no harm."
     )
 
     def __init__(self, session: Session, actuator: str, play: int | None = None) -> None:
@@ -195,7 +196,7 @@ class Backlash(MotorMeasurement):
         if self._said is None:
             found = self.session.perform(PLAYING, actuator=self.motor).model_dump(mode="json")
         play = found["play_steps"]
-        text = "neither a sensor nor the camera sees what it drives"
+        text = "neither a sensor nor the camera sees the part it drives"
         if play is not None:
             self.choose(play if abs(play - before) > found["within_steps"] else before)
             text = (
@@ -256,8 +257,8 @@ class Ramp:
         self.wanted = self.begin or BEGIN * present
         if self.wanted > self.end:
             raise InvalidRequest(
-                f"{self.motor} {self.what}: the first to try, {self.wanted:.0f}, is above the "
-                f"last, {self.end:.0f}"
+                f"{self.motor} {self.what}: the first value to try, {self.wanted:.0f}, is above "
+                f"the last, {self.end:.0f}"
             )
 
     @property
@@ -280,7 +281,7 @@ class Ramp:
             return
         self.good = value
         if self.what == "speed" and tried.reached_steps_per_s < REACHED * tried.speed_steps_per_s:
-            self.ended = "its way is too short to be any faster"
+            self.ended = "its travel is too short for a higher speed"
         elif value * FACTOR > self.end:
             self.ended = "no steps were lost at all"
         else:
@@ -317,9 +318,9 @@ class Limit(Measurement):
     """
 
     guidance = (
-        "With Measure the motor goes half as fast as it may now, comes back gently, and again "
-        "faster and faster until it loses steps. Where neither a sensor nor the camera sees that "
-        "you are asked. Keep keeps four fifths of the last good value; Back ends it."
+        "Choose Measure: the motor moves at half its present limit, comes back gently, and repeats "
+        "this faster and faster until it loses steps. If neither a sensor nor the camera sees "
+        "that, you are asked. Keep saves four fifths of the last good value; Back ends it."
     )
 
     def __init__(
@@ -369,7 +370,7 @@ class Limit(Measurement):
         self._conclude(ramp, to_do)
 
     def _conclude(self, ramp: Ramp, to_do: str) -> None:
-        text = f"{ramp.ended}{to_do}: nothing was good, begin lower"
+        text = f"{ramp.ended}{to_do}: no value was good, begin lower"
         if ramp.safe is not None:
             change = f"{ramp.present:.0f} -> {ramp.safe} {UNITS[ramp.what]}"
             text = f"{ramp.ended}{to_do}; {self.motor}: {change}"
@@ -398,7 +399,7 @@ def _motor_properties(
 ) -> Iterator[tuple[str, str, Callable[..., Measurement]]]:
     """Yield the properties of a motor: each with its value as text and its measurement."""
     motor = stepper_of(profile, name)
-    way = "turned round" if motor.invert_direction else "as wired"
+    way = "reversed" if motor.invert_direction else "as wired"
     yield "direction", way, Direction
     if motor.steps_per_turn is not None:
         yield "steps", f"{motor.steps_per_turn} a turn", TurnSteps
@@ -426,8 +427,8 @@ STEPS["steppers"] = Step(
     name="steppers",
     title="Stepper motors: direction, steps, speed, backlash",
     guidance=(
-        "Begin with the direction and go on downwards. Put a scrambled cube in: the camera tells "
-        "by it whether a motor is where it should be."
+        "Begin with the direction and work down the list. Put a scrambled cube in: it shows the "
+        "camera whether a motor is where it should be."
     ),
     trials=[TURNING, STEPPING, SPEEDING, PLAYING],
     columns=("motor", "what", "value"),

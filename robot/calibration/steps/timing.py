@@ -156,8 +156,8 @@ class OperationTimes(Measurement):
 
     name = "timing"
     guidance = (
-        "With Measure the robot performs every operation it knows and measures how long each "
-        "takes. The planner then reckons with this robot's own times."
+        "Choose Measure: the robot performs every operation it knows and measures how long each "
+        "takes. The planner then uses this robot's own times."
     )
     columns = ("operation", "times", "planned", "took")
 

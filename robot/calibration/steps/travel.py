@@ -181,7 +181,7 @@ def why_unseen(pictures: Sequence[tuple[int, Grey]], planned_us: int) -> str:
         return f"the picture still changes after {PATIENCE * planned_us / 1e3:.0f} ms"
     rate = rate_of([time for time, _ in pictures])
     if len(moved) >= FEWEST_CHANGES:
-        return "the picture stops changing on the way: something hides what moves"
+        return "the picture stops changing during the motion: something hides the moving part"
     if moved or rate * planned_us / 1e6 < FEWEST_CHANGES:
         return too_few(len(moved), rate)
     return "nothing in the picture moves"
@@ -255,13 +255,13 @@ def fit_motion(films: Sequence[Sequence[tuple[float, float]]], period_us: int) -
     found = np.array([point for film in films for point in film]).reshape(-1, 2)
     if len(found) < FEWEST_ON_WAY or np.ptp(found[:, 0]) < SHORTEST_SPAN:
         count = f"{len(found)} pictures"
-        return f"{about} gave {count} on the way, and {FEWEST_ON_WAY} are needed"
+        return f"{about} gave {count} of the motion itself; {FEWEST_ON_WAY} are needed"
     several = [np.array(film) for film in films if len(film) > 1]
     alone = np.concatenate([film - film.mean(axis=0) for film in several] or [found[:0]])
     slopes = [_slope_of(found - found.mean(axis=0), 2), _slope_of(alone, len(several) + 1)]
     took_us, error_us = min(slopes, key=lambda slope: slope[1])
     if error_us > LARGEST_ERROR * took_us:
-        return f"{about} do not agree: their time is known to {error_us / 1e3:.0f} ms only"
+        return f"{about} do not agree: their time is known only to {error_us / 1e3:.0f} ms"
     within_us = max(2 * error_us, LEAST_MARGIN * took_us)
     return Motion(0, round(took_us), round(within_us))
 
@@ -336,7 +336,7 @@ def slew_between(profile: RobotProfile, name: str, way: tuple[str, str]) -> Slew
     servo, (start_us, end_us) = servo_between(profile, name, way)
     planned = servo.transition_us(*way)
     if planned is None:
-        raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
+        raise InvalidRequest(f"{name}: the profile has no travel from {way[0]} to {way[1]}")
     watch_us = round(PATIENCE * planned[0])
     return Slew(
         start_us, end_us, servo_slew(name, start_us, end_us, AT_ONCE_US, watch_us), planned[0]
@@ -350,12 +350,12 @@ def servo_between(
     servos = profile.actuators_of(Servo)
     if name not in servos:
         known = ", ".join(servos) or "none"
-        raise InvalidRequest(f"actuator: {name!r} is no servo; there is {known}")
+        raise InvalidRequest(f"actuator: {name!r} is not a servo; the profile has {known}")
     servo = servos[name]
     for position in way:
         if position not in servo.positions_us:
             known = ", ".join(servo.positions_us)
-            raise InvalidRequest(f"between: {name} has no {position!r}; there is {known}")
+            raise InvalidRequest(f"between: {name} has no position {position!r}; it has {known}")
     return servo, (servo.positions_us[way[0]], servo.positions_us[way[1]])
 
 
@@ -384,8 +384,8 @@ class TravelTime(Measurement):
     """The time of one servo from one named position to another."""
 
     guidance = (
-        "With Measure the servo goes this way at once, and the camera watches. Where it does not "
-        "see all of the motion, set the milliseconds so that the robot waits long enough."
+        "Choose Measure: the servo makes this motion in one go while the camera watches. If it "
+        "does not see all of the motion, set the milliseconds so that the robot waits long enough."
     )
 
     def __init__(self, session: Session, actuator: str, start: str, end: str) -> None:
@@ -439,8 +439,8 @@ STEPS["travel"] = Step(
     name="travel",
     title="Travel: how long servos really take",
     guidance=(
-        "Choose a way: the servo goes it as fast as it can, and the camera measures how long it "
-        "takes. Keep clear."
+        "Choose a motion: the servo makes it as fast as it can, and the camera measures how long "
+        "it takes. Keep clear."
     ),
     trials=[WATCHING],
     columns=("servo", "from", "to", "time"),

@@ -66,7 +66,7 @@ def stepper_of(profile: RobotProfile, name: str) -> Stepper:
     if name in steppers:
         return steppers[name]
     known = ", ".join(steppers) or "none"
-    raise InvalidRequest(f"{profile.name} has no stepper {name}; there is {known}")
+    raise InvalidRequest(f"{profile.name} has no stepper {name}; it has {known}")
 
 
 class Stillness:

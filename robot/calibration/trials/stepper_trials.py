@@ -154,7 +154,9 @@ def tried_steps(bench: Bench, asked: StepsRequest) -> StepsTried:
     name = asked.actuator
     kept = stepper_of(bench.profile, name).steps_per_turn
     if kept is None:
-        raise InvalidRequest(f"actuator: {name} only goes to and fro: set its positions instead")
+        raise InvalidRequest(
+            f"actuator: {name} only moves back and forth: set its positions instead"
+        )
     otherwise = {"steps_per_turn": asked.turn_steps or kept, "turn_check": None}
     with motor_on(bench, name, otherwise) as motor:
         turn = motor.turn_steps
@@ -372,10 +374,12 @@ TURNING = Trial(
 STEPPING = Trial(
     "steps", "Turn a stepper by whole turns and back", StepsRequest, StepsTried, tried_steps
 )
-SPEEDING = Trial("speed", "Try how fast a stepper can be", SpeedRequest, SpeedTried, tried_speed)
+SPEEDING = Trial(
+    "speed", "Try a stepper at a speed and acceleration", SpeedRequest, SpeedTried, tried_speed
+)
 BOARD_RATE = Trial(
     "rates",
-    "Ask the boards whether they make the steps of what turns together",
+    "Ask the boards whether they can make the steps of motors that turn together",
     BoardRequest,
     BoardRate,
     find_board_rate,
