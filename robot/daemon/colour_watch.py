@@ -1,4 +1,4 @@
-"""Learning of the robot's colours, from job to job."""
+"""The robot's colours, learned from job to job."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from solver.files import JsonMapping
 log = logging.getLogger("cubistd")
 
 Keep = Callable[[JsonMapping], Awaitable[None]]
-"""Keeps calibrated colours and lets the scanner use them; see :meth:`Maintenance.learn`."""
+"""Callback that stores calibrated colours for the scanner to use; see :meth:`Maintenance.learn`."""
 
 
 class ColourWatch:
-    """Learns the colours of one robot where ``policy.learn_colours`` says so; ``profile`` is the
-    robot's, not calibrated.
+    """Learns the colours of one robot if ``policy.learn_colours`` is set.
+
+    ``profile``: the robot's profile without its calibration.
     """
 
     def __init__(
@@ -41,10 +42,10 @@ class ColourWatch:
         self._today = today
 
     async def follow(self, job: Job) -> None:
-        """Learn from a job that is over. A failure here does not change its outcome.
+        """Learn from a finished job. A failure here does not change its outcome.
 
-        Only a job teaches whose last look has found the cube solved by the turns of its first plan:
-        then the first look has read the right cube.
+        Use only jobs whose check found the cube solved by the turns of the first plan, since this
+        proves that the scan read the right cube.
         """
         lesson, job.lesson = job.lesson, None
         solved = job.record.outcome is Outcome.SOLVED and job.is_proven

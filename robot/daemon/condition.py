@@ -19,15 +19,15 @@ from solver.errors import CubistError
 log = logging.getLogger("cubistd")
 
 EMERGENCY = "emergency-stop"
-"""The fault that only a person clears: others end when the robot connects again."""
+"""The fault that only a person clears. Others end when the robot connects again."""
 
 
 class RobotCondition:
-    """State and faults of the robot; used from the event loop's thread only.
+    """State and faults of the robot. Use it in the event loop's thread only.
 
-    An emergency stop hides other faults until a person acknowledges it. Faults of the panel are
-    the least: the robot still works. ``released``: the actuators that are off because the robot is
-    idle. ``run`` is the number of the job under way, for events.
+    An emergency stop hides other faults until a person acknowledges it. Faults of the panel come
+    last, since the robot still works. ``released``: the actuators that are off because the robot is
+    idle. ``run``: the number of the job under way, for events.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -50,11 +50,11 @@ class RobotCondition:
 
     @property
     def is_in_order(self) -> bool:
-        """Return whether the robot has no fault; those of the panel do not count."""
+        """Return whether the robot has no fault. Faults of the panel do not count."""
         return self.emergency is None and self.robot_fault is None
 
     def set_fault(self, error: CubistError) -> None:
-        """Note a fault of the robot and enter its state."""
+        """Note a fault of the robot and enter the fault state."""
         record = FaultRecord.of(error)
         if record.code == EMERGENCY:
             self.emergency = record
@@ -70,17 +70,17 @@ class RobotCondition:
             raise RobotError(EMERGENCY, self.emergency.cause, self.emergency.remedy)
 
     def report_panel(self, fault: CubistError) -> None:
-        """Note that a part of the panel is out of order, until :meth:`clear_panel` of its code."""
+        """Note a fault of the panel, until :meth:`clear_panel` is called with its code."""
         record = FaultRecord.of(fault)
         log.error("fault %s: %s", record.code, complaint(fault))
         self._panel_faults[record.code] = record
 
     def clear_panel(self, code: str) -> None:
-        """Note that the panel's fault of this code is over."""
+        """Clear the panel's fault with this code."""
         self._panel_faults.pop(code, None)
 
     def show_panel_faults(self) -> None:
-        """Show or end faults of the panel, unless the robot works or has a fault of its own."""
+        """Show the panel's faults, or their end, unless the robot works or has its own fault."""
         if self.state in RESTING and self.robot_fault is None:
             self.rest("the panel is in order again")
 
@@ -107,11 +107,11 @@ class RobotCondition:
             self.enter(state, step)
 
     def enter(self, state: RobotState, text: str) -> None:
-        """Publish another state; raise ``RuntimeError`` if it cannot follow."""
+        """Enter and publish a state. Raise ``RuntimeError`` if it cannot follow the current one."""
         check_transition(self.state, state)
         if state is self.state:
             return
-        # A job homes first; in what follows, all positions are known.
+        # A job homes first; afterwards all positions are known.
         self.is_homed |= self.state is RobotState.HOMING and state in WORKING
         self.state, self.since = state, self._now()
         self.publish("state", text)
@@ -129,17 +129,17 @@ class RobotCondition:
 
 
 QUEUE_LENGTH = 256
-"""Events a listener may be behind before it is cut off."""
+"""Number of events that a listener may be behind before it is cut off."""
 
 
 class EventBoard:
-    """Publishes events to any number of listeners; used from the event loop's thread only."""
+    """Publishes events to any number of listeners. Use it in the event loop's thread only."""
 
     def __init__(self) -> None:
         self._queues: set[asyncio.Queue[Event | None]] = set()
 
     def publish(self, event: Event) -> None:
-        """Hand an event to every listener; one that does not keep up is cut off."""
+        """Send an event to every listener. Cut off listeners that do not keep up."""
         for queue in tuple(self._queues):
             if queue.qsize() >= QUEUE_LENGTH:
                 self._queues.discard(queue)
@@ -149,9 +149,9 @@ class EventBoard:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[AsyncIterator[Event]]:
-        """Events from the moment the context is entered, whenever they are asked for.
+        """Yield an iterator over the events from this moment on, whenever it is read.
 
-        They end with :meth:`close`, or when the listener falls behind.
+        It ends with :meth:`close`, or when the listener falls behind.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._queues.add(queue)

@@ -1,4 +1,4 @@
-"""Tracking of the robot's drift since it was calibrated, from job to job."""
+"""The robot's drift since its calibration, tracked from job to job."""
 
 from __future__ import annotations
 
@@ -28,16 +28,18 @@ from solver.files import JsonMapping
 log = logging.getLogger("cubistd")
 
 IN_ORDER = frozenset({Outcome.SOLVED, Outcome.ALREADY_SOLVED, Outcome.DONE})
-"""How a job ends after which the robot may adjust itself."""
+"""Outcomes of a job after which the robot may adjust itself."""
 
 
 Adjust = Callable[[JsonMapping], Awaitable[None]]
-"""Puts calibrated values into force between two jobs; see :meth:`Maintenance.adjust`."""
+"""Callback that puts calibrated values in force between jobs; see :meth:`Maintenance.adjust`."""
 
 
 class DriftWatch:
-    """The estimate of one robot, and what it corrects by itself where ``policy.self_adjust`` says
-    so. All methods are for the event loop's thread; ``profile`` is the robot's, not calibrated."""
+    """Estimates the drift of one robot, and corrects it if ``policy.self_adjust`` is set.
+
+    Call all methods in the event loop's thread. ``profile``: the robot's, without calibration.
+    """
 
     def __init__(
         self,
@@ -61,7 +63,7 @@ class DriftWatch:
 
     @property
     def estimates(self) -> list[DriftReport]:
-        """Return the movements that the pictures show well enough, without the camera's."""
+        """Return the movements that the pictures show well enough, less the camera's own."""
         if self._record is None:
             return []
         parts = {one: self._record.camera_part(one) for one in self._record.positions}
@@ -86,7 +88,7 @@ class DriftWatch:
     async def follow(self, job: Job) -> bool:
         """Update the record with the pictures of a job. Return whether the robot was adjusted.
 
-        The job is over. A failure here changes neither the robot nor the outcome of the job.
+        The job is finished. A failure here changes neither the robot nor the job's outcome.
         """
         looks, job.looks = job.looks, []
         try:
@@ -107,7 +109,7 @@ class DriftWatch:
         return False
 
     async def _adjust_to(self, job: Job, profile: RobotProfile, record: DriftRecord) -> bool:
-        """Correct positions that have moved, all or none of them."""
+        """Correct all positions that have moved, or none. Return whether it did."""
         found = record.correction(profile, self._today())
         if found is None:
             return False
@@ -119,12 +121,11 @@ class DriftWatch:
         await job.add_notes([told, *self.notes])
         try:
             await asyncio.to_thread(self._store.save, after)
-        except CubistError as error:  # the robot is adjusted all the same
+        except CubistError as error:  # the robot is adjusted anyway
             log.warning("run %s: the correction was not recorded: %s", job.record.id, error)
         return True
 
     def _load(self) -> tuple[RobotProfile, DriftRecord]:
-        """Return the calibrated profile and the record of its drift."""
         calibrated = apply(self._profile, self._calibrations.load(self._profile))
         return calibrated, self._store.load(calibrated, self._today())
 

@@ -57,7 +57,7 @@ class FrontPanel:
         self._listener = asyncio.create_task(self._follow(), name="panel light")
 
     async def close(self) -> None:
-        """Give the pins back. Idempotent."""
+        """Release the pins. Idempotent."""
         self._inspection.cancel()
         if self._listener is not None:
             self._listener.cancel()
@@ -65,7 +65,7 @@ class FrontPanel:
         await asyncio.to_thread(self._panel.close)
 
     def _soon(self, work: Awaitable[None]) -> None:
-        """Run this in the event loop; for the panel's thread."""
+        """Run this in the event loop. Called on the panel's thread."""
         self._loop.call_soon_threadsafe(self._spawn, work)
 
     def _spawn(self, work: Awaitable[None]) -> None:
@@ -74,12 +74,12 @@ class FrontPanel:
         task.add_done_callback(self._tasks.discard)
 
     async def pressed(self, press: Press) -> None:
-        """Do what a press asks for; sound the buzzer if it is refused."""
+        """Carry out a press. Sound the buzzer if it is refused."""
         log.info("button: %s press", press)
         await self._told_of_refusal("button", self._act(press))
 
     async def hands(self, hands: Hands) -> None:
-        """Hands on the pads: ready, then lifted, they start; laid down again, they call it off."""
+        """Handle hands on the pads. Lifting them starts the inspection; laying them cancels it."""
         if self._controller.state in WORKING or self._controller.is_calibrated:
             return
         if hands is Hands.LAID:
@@ -106,7 +106,7 @@ class FrontPanel:
         return True
 
     async def _told_of_refusal(self, what: str, work: Awaitable[object]) -> bool:
-        """Wait for the work; sound and log a refusal. Return whether it was done."""
+        """Wait for the work. Sound and log a refusal. Return whether it was done."""
         try:
             await work
         except CubistError as error:
@@ -118,7 +118,7 @@ class FrontPanel:
     async def _act(self, press: Press) -> None:
         if self._call_off("the button was pressed") and press is Press.SHORT:
             return
-        if self._controller.is_recording:  # there is nothing to stop: somebody has another cube
+        if self._controller.is_recording:  # nothing to stop: a person has another cube
             await self._controller.finished()
         busy = self._controller.state in WORKING or self._controller.is_calibrated
         if press is Press.VERY_LONG:
@@ -141,7 +141,7 @@ class FrontPanel:
             log.info("emergency stop released")
 
     async def stuck(self, pins: Sequence[str]) -> None:
-        """Note which buttons or pads are stuck; none once all are released."""
+        """Report the buttons or pads that are stuck, or that all are released."""
         if pins:
             self._call_off("a button is stuck")
             self._controller.report_panel(_fault(STUCK, ", ".join(pins)))
@@ -151,13 +151,13 @@ class FrontPanel:
         self._panel.show(self._controller.state)
 
     async def failed(self, fault: PanelError) -> None:
-        """Note a pin that does not answer. An emergency stop that nobody watches counts as open."""
+        """Report a pin that does not answer. An unwatched emergency stop counts as open."""
         self._controller.report_panel(_fault("panel-failed", str(fault)))
         if self._has_estop:
             await self.estop(True)
 
     async def _follow(self) -> None:
-        """Show every state and say how jobs end."""
+        """Show every state; sound solved cubes and faults."""
         with self._controller.events.listening() as events:
             async for event in events:
                 self._tell(event)

@@ -42,20 +42,21 @@ LEAST_PRIORITY = 10
 """Niceness of a thread that nobody waits for."""
 
 ENOUGH_TO_ESTIMATE = 0.02
-"""Fraction of a motion from which its remaining time can be estimated."""
+"""Fraction of a motion that must be done before its remaining time is estimated."""
 
 
 class Job:
     """The job under way: its record, its stop flag, and the progress of its steps.
 
     The job calls ``report`` with each state and step, and ``progressed`` with each tenth of a step,
-    both in the event loop's thread. ``before`` are the link's statistics at its start. ``live`` and
+    both in the event loop's thread. ``before``: the link's statistics at its start. ``live`` and
     ``pictures`` show it to viewers.
 
-    Whoever stops the job sets ``cancel``, the flag of its run of motion; steps in threads watch it.
-    ``explanation`` draws how the cube was read, at the end, when nobody waits. ``looks`` are the
-    pictures of the last scan from which the drift of the robot's table can be measured. ``lesson``
-    is the cube that it has shown; ``is_proven``: turned as read, the cube was seen to be solved.
+    ``cancel``, the flag of its run of motion, stops the job; steps in threads watch it.
+    ``explanation`` draws how the cube was read, at the end, when nobody waits. ``looks``: the
+    pictures of the last scan from which the drift of the robot's table can be measured. ``lesson``:
+    its images and the cube read from them. ``is_proven``: the turns planned for that cube solved
+    it.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Job:
         return self.remaining_s - (self._clock() - self._heard_at)
 
     def status(self) -> JobStatus:
-        """Return how far the job is."""
+        """Return the job's status."""
         document = {
             "run": self.record.id,
             "kind": self.record.kind,
@@ -122,12 +123,12 @@ class Job:
         return JobStatus.model_validate(document | coded(self.step))
 
     def enter(self, state: RobotState, step: str) -> None:
-        """Enter a state and report its step; raises ``Stopped`` once the job is stopped.
+        """Enter a state and report its step. Raise ``Stopped`` once the job is stopped.
 
-        Memory that the stage before has mapped for libraries is given back.
+        Release the memory that the previous stage has mapped for libraries.
         """
         self.check()
-        if state is not RobotState.TURNING:  # whose beginning waits for nothing
+        if state is not RobotState.TURNING:  # turning begins without delay
             release_library_pages()
         self._note(state, step)
 
@@ -140,7 +141,7 @@ class Job:
         self._report(state, step)
 
     def hear(self, progress: Progress) -> None:
-        """Report that the search waits for tables, and their progress; from any thread."""
+        """Report that the search waits for tables, and their progress. Called on any thread."""
         if progress.making:
             self._loop.call_soon_threadsafe(self._hear, progress)
 
@@ -188,7 +189,7 @@ class Job:
             log.warning("run %s: %s", self.record.id, text)
 
     async def add_notes(self, texts: Sequence[Note]) -> None:
-        """Put warnings into the record of the job that is over."""
+        """Put warnings into the finished job's record."""
         if texts:
             self.record.warnings += texts
             self.record.notes += notes_of(texts)
@@ -200,7 +201,7 @@ class Job:
         await self._keep(self.writer.save)
 
     def save_meanwhile(self) -> None:
-        """Write the record while the job goes on: the robot waits for no disk."""
+        """Write the record while the job goes on: the robot does not wait for the disk."""
         self._meanwhile(self.save())
 
     def _meanwhile(self, saving: Coroutine[object, object, None]) -> None:
@@ -209,11 +210,11 @@ class Job:
         task.add_done_callback(self._saving.discard)
 
     async def finish(self) -> None:
-        """Write the record of the job that is over, then draw how the cube was read.
+        """Write the finished job's record, then draw how the cube was read.
 
         The outcome comes first: the drawing is large, and the disk may be full.
         """
-        # What failed unexpectedly there, does so again here.
+        # An unexpected failure there occurs again here.
         await asyncio.gather(*self._saving, return_exceptions=True)
         self.record.duration_s = round(self.elapsed_s, 3)
         await self._keep(self.writer.finish)
@@ -223,7 +224,7 @@ class Job:
             await self._keep(self.writer.save)
 
     async def save_photo(self, names: Sequence[str], frame: Frame) -> int:
-        """Keep a picture with the record as JPEG, once for each name, while the job goes on.
+        """Save a picture with the record as JPEG, once for each name, while the job goes on.
 
         Return its number among the pictures that viewers see.
         """
@@ -234,7 +235,7 @@ class Job:
         return number
 
     async def add_photo(self, name: str, encoded: bytes) -> bool:
-        """Add a picture to the record of the job that is over; return whether it was kept."""
+        """Add a picture to the finished job's record. Return whether it was saved."""
         await self._keep(self.writer.save_photo, name, encoded)
         if name not in self.record.photos:
             return False
@@ -242,8 +243,8 @@ class Job:
         return True
 
     async def save_explanation(self) -> None:
-        """Draw how the cube was read, if it was, and keep the drawing."""
-        # It holds the pictures, and the memory is given back while the job is still there.
+        """Draw how the cube was read, if it was, and save the drawing."""
+        # It holds the pictures, whose memory is released before the job is.
         drawing, self.explanation = self.explanation, None
         if drawing is None:
             return
@@ -251,11 +252,11 @@ class Job:
             drawn = await run_in_own_thread(drawing)
             await self._keep(self.writer.save_photo, EXPLANATION_NAME, drawn)
         except Exception:
-            # Whatever a drawing fails for, the job ended as it did.
+            # The outcome of the job does not depend on the drawing.
             log.exception("run %s: the reading could not be drawn", self.record.id)
 
     async def _keep(self, function: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Save, one at a time; after a failure of the disk the job goes on."""
+        """Save, one call at a time. If the disk fails, the job goes on."""
         try:
             async with self._writing:
                 await asyncio.to_thread(function, *args, **kwargs)
@@ -263,11 +264,11 @@ class Job:
             log.warning("not recorded: %s", error)
 
     def advance(self, fraction: float) -> None:
-        """Note the progress of the present step, 0..1; from any thread."""
+        """Note the progress of the current step, 0..1. Called on any thread."""
         self._loop.call_soon_threadsafe(self._set_progress, fraction)
 
     def advance_view(self, fraction: float) -> None:
-        """Note the progress of a motion that is only a part of the step; from any thread."""
+        """Note the progress of a motion that is only a part of the step. Called on any thread."""
         self._loop.call_soon_threadsafe(self.live.advance, fraction)
 
     def _set_progress(self, fraction: float) -> None:
@@ -280,9 +281,9 @@ class Job:
             self._progressed(self.progress)
 
     def _estimated_remaining_s(self, progress: float) -> float | None:
-        """Return the seconds left at the pace of the motion so far; None at its beginning.
+        """Return the seconds left at the motion's pace so far; None at its beginning.
 
-        By this computer's clock, which a simulated robot's may outrun.
+        They are seconds of this computer's clock; a simulated robot's clock may run faster.
         """
         now = self._clock()
         if self._motion_began is None:
@@ -294,10 +295,10 @@ class Job:
 
 
 async def run_in_own_thread(function: Callable[[], T]) -> T:
-    """Run it at once, in a thread that ends with it.
+    """Run a function at once, in a thread that ends with it.
 
-    For a stop, which must not queue behind searches and a slow disk in the loop's pool of threads,
-    and for drawing: OpenCV keeps 6 MB for every thread that has drawn.
+    Use it for a stop, which must not queue behind searches and a slow disk in the loop's thread
+    pool, and for drawing, because OpenCV keeps 6 MB for every thread that has drawn.
     """
     pool = ThreadPoolExecutor(1, "own")
     try:
@@ -307,7 +308,7 @@ async def run_in_own_thread(function: Callable[[], T]) -> T:
 
 
 async def run_behind_others(function: Callable[[], T]) -> T:
-    """Run it in a thread of its own, of low priority: nobody waits for it."""
+    """Run a function that nobody waits for, in a thread of its own with low priority."""
 
     def run() -> T:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The daemon's heart: one state, at most one job, and everything that may start or end it."""
+"""The core of the daemon: one state, at most one job, and everything that may start or end it."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from solver.errors import CubistError, ExitCode
 log = logging.getLogger("cubistd")
 
 CallLater = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
-"""Calls something after so many seconds, unless the handle is cancelled before."""
+"""Function that calls a callback after a delay in seconds, unless its handle is cancelled."""
 
 STOP_LIMIT_S = 10.0
-"""Seconds from a stop to the end of the run, after which an emergency stop follows."""
+"""Seconds that a run may take to end after a stop. Then an emergency stop follows."""
 
 
 class JobController:
     """Owns the robot: at most one run of motion at a time, a job or a trial of calibration.
 
-    All methods are for the event loop's thread.
+    Call all methods in the event loop's thread.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class JobController:
 
     @property
     def state(self) -> RobotState:
-        """Return what the robot is doing."""
+        """Return the robot's state."""
         return self.condition.state
 
     @property
@@ -105,7 +105,7 @@ class JobController:
         return self.condition.events
 
     async def open(self) -> None:
-        """Close what a crash left open, then connect; a robot that is not there is a fault."""
+        """Close records that a crash left open, then connect. A missing robot is a fault."""
         recovered = await asyncio.to_thread(self.store.recover)
         for run_id in recovered.closed:
             log.warning("run %s was interrupted; its record is closed", run_id)
@@ -120,7 +120,7 @@ class JobController:
         self._restart_idle_timer()
 
     def status(self) -> RobotStatus:
-        """Return what the robot is doing."""
+        """Return the robot's status."""
         link = self.machine.motion.link_statistics()
         warnings: list[str] = list(complaints(self._traffic.of(link)))
         drivers = self.machine.motion.drivers()
@@ -157,15 +157,15 @@ class JobController:
         )
 
     def prepare(self) -> None:
-        """Begin to make reading and search ready, so that no solve has to wait for them."""
+        """Begin to prepare the reader and the search, so that no solve has to wait for them."""
         self.preparation.start(self.machine)
 
     async def start(self, request: StartRequest) -> str:
         """Start a job and return its run number.
 
-        Homing is how a person takes the robot into use again after an emergency stop. Raises
-        :class:`Conflict` when another run is under way, ``RobotError`` for anything but homing
-        after an emergency stop, and ``InvalidRequest`` for moves or a cube that cannot be.
+        Homing also takes the robot into use again after an emergency stop. Raise
+        :class:`Conflict` while another run is under way, ``RobotError`` for other jobs after an
+        emergency stop, and ``InvalidRequest`` for impossible moves or an impossible cube.
         """
         if self._releasing is not None:
             await asyncio.wait({self._releasing})
@@ -183,7 +183,7 @@ class JobController:
             perform = await asyncio.to_thread(jobs.performer, request, self.machine.planner)
             if not is_connected:
                 error = None if run.cancel.is_set() else await self._connect()
-                self.condition.check_emergency()  # one since, perhaps
+                self.condition.check_emergency()  # perhaps there was one since
                 if error is not None:
                     raise error
             job = Job(
@@ -205,12 +205,11 @@ class JobController:
         return job.record.id
 
     async def stop(self, *, emergency: bool = False) -> bool:
-        """Stop the robot after the turns in progress, or at once; return whether there was anything
-        to stop.
+        """Stop the robot after the turns in progress, or at once in an ``emergency``.
 
-        Between two trials of a program that calibrates, the next trial is refused. Raises
-        ``RobotError`` if the robot did not confirm an emergency stop; nothing moves afterwards in
-        either case.
+        Return whether there was anything to stop. A stop between two trials of a program that
+        calibrates refuses the next trial. Raise ``RobotError`` if the robot did not confirm an
+        emergency stop; nothing moves afterwards in either case.
         """
         called_off = self.call_off_start()
         run, program = self._run, self._calibrating
@@ -225,9 +224,9 @@ class JobController:
         return emergency or called_off or program is not None or run is not None
 
     async def end_trial(self, by: str) -> None:
-        """Stop the trial under way, if any. ``by`` is the reason, where no person stopped it.
+        """Stop the trial under way, if any. ``by``: the reason, since no person stopped it.
 
-        The caller keeps further trials from beginning.
+        The caller prevents further trials.
         """
         run = self._run
         if run is not None and self._calibrating is not None:
@@ -237,7 +236,7 @@ class JobController:
             await self._come_to_rest(run)
 
     async def _come_to_rest(self, run: MotionRun, *, held: bool = False) -> None:
-        """Stop the motion of a cancelled run, unless it is ``held`` already, and wait for its end.
+        """Stop the motion of a cancelled run, unless already ``held``, and wait for the run's end.
 
         After ``STOP_LIMIT_S`` an emergency stop follows.
         """
@@ -252,7 +251,7 @@ class JobController:
 
     @contextmanager
     def moving(self, run: MotionRun) -> Iterator[None]:
-        """Make ``run`` the one that a stop ends, for as long as the context lasts."""
+        """Make ``run`` the one that a stop ends, while the context lasts."""
         self._run, self.condition.released = run, ()
         self.machine.motion.begin(run.cancel)
         try:
@@ -262,7 +261,7 @@ class JobController:
 
     @contextmanager
     def bringing_back(self) -> Iterator[None]:
-        """Let motors turn back after calibrating; a stop of the last trial still counts."""
+        """Let motors turn back after calibration, unless the last trial was stopped."""
         run = MotionRun()
         if self._calibrating is not None and self._calibrating.stop is not TrialStop.NONE:
             run.cancel.set()
@@ -271,9 +270,9 @@ class JobController:
 
     @asynccontextmanager
     async def trial(self, *, moves: bool = True) -> AsyncIterator[MotionRun]:
-        """Begin a run of motion for calibrating, or look at the robot at rest.
+        """Begin a calibration trial, or without ``moves`` one that only inspects the robot at rest.
 
-        Raises ``RobotError`` if it was stopped, even if its motion ignored that, and while an
+        Raise ``RobotError`` if it was stopped, even if its motion ignored that, and while an
         emergency stop is not acknowledged.
         """
         self._check_ending()
@@ -298,13 +297,13 @@ class JobController:
             raise
         except CubistError as error:
             if error.code == EMERGENCY and self.condition.emergency is None:
-                self.condition.set_fault(error)  # that of the board itself
+                self.condition.set_fault(error)  # the board's own emergency stop
             self._check_stopped(run)
             raise
         self._check_stopped(run)
 
     def _check_stopped(self, run: MotionRun) -> None:
-        """Raise ``RobotError`` with the reason why a trial ended early, if it did."""
+        """Raise ``RobotError`` with the reason if a trial ended early."""
         self.condition.check_emergency()
         if run.cancel.is_set():
             log.info("%s", run.reason)
@@ -316,7 +315,7 @@ class JobController:
         self._restart_idle_timer()
 
     def _restart_idle_timer(self) -> None:
-        """Begin the time after which an idle robot releases what its policy names."""
+        """Restart the timer after which an idle robot releases what its policy names."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         self._idle_timer = None
@@ -329,9 +328,9 @@ class JobController:
         self._releasing = asyncio.create_task(self._release(), name="release")
 
     async def _release(self) -> None:
-        """Switch off what rests without a job, unless the robot works, calibrates or was stopped.
+        """Switch off idle actuators, unless the robot works, calibrates or had an emergency stop.
 
-        If something prevents it now, its end restarts the timer.
+        When that is over, the timer restarts.
         """
         held = self._run or self._calibrating or self.condition.emergency
         try:
@@ -362,10 +361,10 @@ class JobController:
         raise Conflict(Note.of("busy", state=self.state, run=run))
 
     async def acknowledge(self) -> bool:
-        """Take the robot into use again after an emergency stop; return whether there was one.
+        """Take the robot into use again after an emergency stop. Return whether there was one.
 
-        A person has seen that all is well. Nothing moves. Raises :class:`Conflict` while the stop's
-        circuit is open, and while something still comes to rest.
+        A person has checked that all is well. Nothing moves. Raise :class:`Conflict` while the
+        stop's circuit is open, and while a run has not ended yet.
         """
         self._check_ending()
         self.check_estop()
@@ -400,10 +399,10 @@ class JobController:
     async def picture(self, camera: str | None) -> NumberedJpeg:
         """Return a camera's picture for viewers.
 
-        While a job runs it is the last one that the job took, or one taken now if the robot turns
-        and no look needs the camera for a while. With ``live_video`` off it is the robot's own last
-        one, except for calibrating. Raises ``InvalidRequest`` for a camera that is not there, and
-        :class:`Conflict` while there is no picture yet.
+        During a job it is the last picture that the job took, or a new one if the robot turns and
+        the job does not need the camera for a while. With ``live_video`` off it is always the
+        robot's own last picture, except during calibration. Raise ``InvalidRequest`` for an unknown
+        camera, and :class:`Conflict` while there is no picture yet.
         """
         name = self.machine.scanner.camera_named(camera)
         is_live = self.machine.policy.live_video
@@ -417,10 +416,9 @@ class JobController:
         return shown
 
     async def shut_down(self, *, power_off: bool, restart: bool = False) -> bool:
-        """Stop, then end the daemon; return whether there was anything to stop.
+        """Stop the robot, then end the daemon. Return whether there was anything to stop.
 
-        Then the computer is switched off if ``power_off``, and the daemon started again if
-        ``restart``.
+        Then the computer switches off if ``power_off``, and the daemon starts again if ``restart``.
         """
         log.info("restarting" if restart else "shutting down")
         self._is_ending, self.power_off, self.restarts = True, power_off, restart
@@ -431,8 +429,8 @@ class JobController:
     async def end(self) -> None:
         """Stop the motion under way, and refuse all further starts.
 
-        Call it before closing anything that could stop the robot. A calibrating program is not
-        disturbed while nothing moves: when its connection closes, motors that only count their
+        Call it before closing anything that could stop the robot. While nothing moves, it does not
+        disturb a calibrating program: when that connection closes, motors that only count their
         steps still turn back.
         """
         self._is_ending = True
@@ -452,7 +450,7 @@ class JobController:
 
     @property
     def is_recording(self) -> bool:
-        """Return whether a job has reached its goal, and only its record is still completed."""
+        """Return whether a job has reached its goal and only its record is unfinished."""
         outcome = None if self._job is None else self._job.record.outcome
         return outcome is not None and OUTCOMES[outcome].exit_code is ExitCode.DONE
 
@@ -462,7 +460,7 @@ class JobController:
             await asyncio.wait({self._task})
 
     async def close(self) -> None:
-        """Stop safely and give everything back. Idempotent."""
+        """Stop safely and release everything. Idempotent."""
         self._is_ending = True
         if self._idle_timer is not None:
             self._idle_timer.cancel()
@@ -488,15 +486,15 @@ class JobController:
             raise Conflict(Note.of("estop-open"))
 
     def report_panel(self, fault: CubistError) -> None:
-        """Note that a part of the panel is out of order, until :meth:`clear_panel` of its code.
+        """Report a fault of the panel, until :meth:`clear_panel` is called with its code.
 
-        It needs help, but a person who does not use the panel can still start a job.
+        It is shown as the robot's fault, but jobs can still be started in other ways.
         """
         self.condition.report_panel(fault)
         self._show_panel_faults()
 
     def clear_panel(self, code: str) -> None:
-        """Note that the panel's fault of this code is over."""
+        """Clear the panel's fault with this code."""
         self.condition.clear_panel(code)
         self._show_panel_faults()
 
@@ -506,11 +504,11 @@ class JobController:
 
     @property
     def is_calibrated(self) -> bool:
-        """Return whether a program has the robot for calibrating."""
+        """Return whether a program is calibrating the robot."""
         return self._calibrating is not None
 
     def check_not_calibrated(self) -> None:
-        """Raise :class:`Conflict` while a program calibrates: no other has the robot."""
+        """Raise :class:`Conflict` while a program calibrates: it has the robot to itself."""
         if self._calibrating is not None:
             code, parameters = self._calibrating.who
             raise Conflict(Note.of(code, **parameters))
@@ -518,10 +516,10 @@ class JobController:
     def enter_maintenance(
         self, place: Place = "terminal", process: int = 0, at: str = ""
     ) -> CalibratingProgram:
-        """Let a person calibrate, with that program; nobody else has the robot until it leaves.
+        """Reserve the robot for a program that calibrates, until it leaves.
 
-        Raises :class:`Conflict` while a job or another person is at it, and ``RobotError`` after an
-        emergency stop that nobody has acknowledged.
+        Raise :class:`Conflict` while a job runs or another program calibrates, and ``RobotError``
+        after an emergency stop that nobody has acknowledged.
         """
         self._check_ending()
         self.check_not_calibrated()
@@ -534,11 +532,11 @@ class JobController:
         return program
 
     def end_calibrating(self, at: str) -> bool:
-        """Tell the program that calibrates that a terminal takes over; return whether there is one.
+        """Tell the calibrating program that a terminal takes over. Return whether there is one.
 
         It leaves at the next safe point, as after a stop: no motor turns back, since somebody may
-        have their hands in the robot. Raises ``RobotError`` after an emergency stop that nobody has
-        acknowledged: nothing would be gained.
+        have their hands in the robot. Raise ``RobotError`` after an emergency stop that nobody has
+        acknowledged, because a take-over would gain nothing.
         """
         self._check_ending()
         self.condition.check_emergency()
@@ -553,8 +551,8 @@ class JobController:
     async def leave_maintenance(self, error: CubistError | None = None) -> None:
         """Return to normal operation, or to the fault that prevents it (``error``, if known).
 
-        What was calibrated moved things, so the robot is not homed any more. An emergency stop
-        stays until a person acknowledges it.
+        Calibration moved actuators, so the robot is no longer homed. An emergency stop stays until
+        a person acknowledges it.
         """
         self.condition.is_homed = False
         try:
@@ -567,10 +565,10 @@ class JobController:
             self._restart_idle_timer()
 
     async def replace(self, machine: Machine) -> None:
-        """Go on with another robot, put together from other values; in maintenance only.
+        """Go on with another machine, built from other values.
 
-        After an emergency stop that waits until a person acknowledges it: the one there is goes on
-        holding the cube.
+        After an emergency stop this waits until a person acknowledges it: until then the old
+        machine keeps holding the cube.
         """
         self.next_machine.motion.pass_losses_on(machine.motion)
         if self.condition.emergency is None:
@@ -581,7 +579,7 @@ class JobController:
 
     @property
     def next_machine(self) -> Machine:
-        """Return the robot that moves next."""
+        """Return the machine that moves next."""
         return self._successor or self.machine
 
     async def _let_go(self) -> None:
@@ -601,10 +599,10 @@ class JobController:
         return writer
 
     async def _connect(self) -> CubistError | None:
-        """Connect to the robot; return the error that keeps it from working, if any, which is also
-        the present fault: the robot does not answer, or its positions are not confirmed.
+        """Connect to the robot. Return the error that keeps it from working, if any.
 
-        After an emergency stop, and once the daemon ends, it tries nothing.
+        The error also becomes the robot's fault: the robot does not answer, or its positions are
+        not confirmed. Do nothing after an emergency stop, or once the daemon is ending.
         """
         if self.condition.emergency is not None or self._is_ending:
             return None
@@ -621,7 +619,6 @@ class JobController:
         return None
 
     async def _perform_job(self, job: Job, perform: jobs.Performer, run: MotionRun) -> None:
-        """Perform a job, however it ends, and close its record."""
         fault: CubistError | None = None
         self.machine.stopwatch.take()
         self._video = video = JobVideo(
@@ -654,7 +651,7 @@ class JobController:
         try:
             adjusted = await self._close_record(job)
         except Exception:
-            # Whatever its record fails for, the job is over and the robot free for the next one.
+            # If the record cannot be closed, the robot is still ready for the next job.
             log.exception("run %s: its record could not be closed", job.record.id)
         if adjusted:
             await self._connect()
@@ -683,7 +680,7 @@ class JobController:
 
     async def _emergency_stop(self) -> None:
         log.warning("emergency stop")
-        # At once: while the robot confirms it, nothing may begin.
+        # Set at once: nothing may begin while the robot confirms the stop.
         self.condition.set_fault(RobotError(EMERGENCY, FAULTS[EMERGENCY].about))
         await run_in_own_thread(self.machine.motion.emergency_stop)
 

@@ -1,9 +1,9 @@
-"""The jobs: solve the cube, home, scramble. Each is a coroutine that returns how it ended.
+"""The jobs: solve the cube, home, scramble. Each is a coroutine that returns its outcome.
 
-A plan may be improved while it is performed. It is cut where the robot rests; while the head is
-performed the rest is searched anew; the search ends before the head does, and the robot goes on
-with what was found. Head and rest are schedules of their own, so the microcontroller never waits
-for a search in the middle of a motion.
+A plan can be improved while it is performed. It is cut at a point where the robot is at rest. While
+the robot performs the head, a search looks for a faster tail. The search ends before the head does,
+and the robot goes on with the result. Head and tail are separate schedules, so the microcontroller
+never waits for a search in the middle of a motion.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
 
 
 async def solve(job: Job, machine: Machine, aim: Aim = ANY_SOLVED) -> Outcome:
-    """Home, scan, plan, turn, check; after a fault of the motion, all of it once more.
+    """Home, scan, plan, turn and check. Start over after a recoverable fault.
 
-    Once turns were begun, a fault leaves open how far the centres are turned: where ``aim`` wants
+    A fault after the turns began leaves unknown how far the centres are turned. If ``aim`` wants
     them upright, it ends the job.
     """
     for attempt in range(machine.policy.solve_retries + 1):
@@ -105,7 +105,7 @@ async def solve(job: Job, machine: Machine, aim: Aim = ANY_SOLVED) -> Outcome:
 
 
 async def solve_known(job: Job, machine: Machine, cube: AnyCube, aim: Aim = ANY_SOLVED) -> Outcome:
-    """Solve a cube whose state is known, without looking at it first."""
+    """Solve a cube whose state is known, without scanning it first."""
     await _home(job, machine)
     job.record.facelets = cube.facelets()
     job.live.read(job.record.facelets)
@@ -113,14 +113,13 @@ async def solve_known(job: Job, machine: Machine, cube: AnyCube, aim: Aim = ANY_
 
 
 async def _solve_once(job: Job, machine: Machine, aim: Aim) -> Outcome:
-    """One attempt with a cube yet to be seen."""
     await _home(job, machine)
     cube, state = await scan(job, machine, RobotState.SCANNING, None)
     return await _turn_until_solved(job, machine, cube, state, aim)
 
 
 async def _reconnect(job: Job, machine: Machine) -> None:
-    """Wait for a board that was unplugged or restarts, for as long as the machine allows."""
+    """Wait for a board that was unplugged or restarts, for at most ``machine.reconnect_s``."""
     for attempt in range(RECONNECT_ATTEMPTS):
         try:
             return await job.run_blocking("reconnect", machine.motion.open)
@@ -134,9 +133,9 @@ async def _reconnect(job: Job, machine: Machine) -> None:
 async def _turn_until_solved(
     job: Job, machine: Machine, cube: AnyCube, state: State | None, aim: Aim
 ) -> Outcome:
-    """Plan, turn and check; if the cube is not solved, or not at its goal, go on from there."""
+    """Plan, turn and check. If the cube has not reached its goal, go on from there."""
     if aim.is_reached(cube):
-        # An earlier attempt may have turned to the end before something else went wrong.
+        # An earlier attempt may have finished its turns before something else failed.
         there = Outcome.SOLVED if job.record.moves else Outcome.ALREADY_SOLVED
         return there if aim.goal is None else Outcome.DONE
     for attempt in range(machine.policy.solve_retries + 1):
@@ -157,10 +156,10 @@ async def _turn_until_solved(
 async def _scan_again(
     job: Job, machine: Machine, state: State | None
 ) -> tuple[AnyCube, State | None]:
-    """Scan the cube that was turned.
+    """Scan the cube after the turns.
 
-    A clear view of a cube that cannot be read any more is the motion's failure; whatever else is in
-    view keeps its name.
+    If the view is clear but the cube is unreadable, report a fault of the motion. Other scan errors
+    pass unchanged.
     """
     try:
         return await scan(job, machine, RobotState.CHECKING, state)
@@ -186,7 +185,7 @@ async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None, 
     try:
         plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear, aim)
     except InvalidRequest as error:
-        # The cube that was seen does not fit the centres that were told.
+        # The cube that was seen does not fit the given centres.
         raise ScanError(str(error)) from error
     await note(job, machine, [plan])
     job.save_meanwhile()
@@ -202,9 +201,9 @@ async def perform(
 ) -> State:
     """Perform a plan and return the mechanism's state at its end.
 
-    ``cube`` is the cube before it: where it is given and the policy says so, the rest of the way to
-    ``aim`` is improved while it turns. The record, in which the plan is noted, says what was
-    performed.
+    ``cube``: the cube before the plan. If it is given and the policy allows it, the rest of the
+    plan to ``aim`` is improved while the robot turns. The plan must be noted in the record, which
+    then follows what was performed.
     """
     job.enter(RobotState.TURNING, _turning(job))
     done: list[Plan] = []
@@ -237,9 +236,9 @@ async def perform(
 
 
 async def note(job: Job, machine: Machine, parts: Sequence[Plan]) -> None:
-    """Record the moves of these plans, performed one after the other, and the time they save.
+    """Record the moves of these successive plans, and the time they save.
 
-    A turn that a cut went through the middle of is one move, as it was in the whole plan.
+    A turn that was cut in two counts as one move, as in the whole plan.
     """
     job.record.moves = " ".join(merge_moves([move for part in parts for move in part.moves]))
     job.record.planned_us = sum(part.duration_us for part in parts)
@@ -249,7 +248,7 @@ async def note(job: Job, machine: Machine, parts: Sequence[Plan]) -> None:
 
 
 def _turning(job: Job, *, faster: bool = False) -> JobStep:
-    """Return the step with the record's figures; ``faster``: a faster rest was found."""
+    """Return the step with the record's figures. ``faster``: a faster tail was found."""
     seconds = f"{(job.record.planned_us or 0) / 1e6:.1f}"
     if job.record.move_count == 1:
         return JobStep.of("turn-once", seconds=seconds)
@@ -299,7 +298,7 @@ def _progress(job: Job, parts: Sequence[Plan], current: int) -> Callable[[float]
 
 
 class TablePreparation:
-    """Loads or makes the tables of a machine's scanner and planner; ``state`` while it does."""
+    """Loads or makes the tables of a machine's scanner and planner. ``state`` is set meanwhile."""
 
     def __init__(self) -> None:
         self.state: Preparation | None = None
@@ -317,7 +316,7 @@ class TablePreparation:
             await asyncio.wait({self._task})
 
     def cancel(self) -> None:
-        """Let it end early."""
+        """Make the preparation end early."""
         self._cancel.set()
 
     async def _prepare(self, machine: Machine) -> None:

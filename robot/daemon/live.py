@@ -1,6 +1,6 @@
 """Live state for viewers: the cube as far as it is known, the motion under way, and pictures.
 
-The state is sent as events, and as a whole to whoever comes later (``GET /live``).
+The daemon sends changes as events, and the whole state on request (``GET /live``).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from solver.files import JsonObject
 from vision.measure.sticker_colours import linear_to_srgb
 
 CLOCK_PERIOD_S = 0.2
-"""Shortest time between two events of the motion's clock; the board reports it more often."""
+"""Minimum time between two events of the motion's clock. The board reports it more often."""
 
 Positions = Mapping[str, str | int]
 """Positions of actuators: the name of a position, or quarter turns."""
 
 UNKNOWN = "?"
-"""The letter of a sticker whose colour is not known yet."""
+"""Letter of a sticker whose colour is not known yet."""
 
 
 def operations_of(parts: Iterable[Plan]) -> Iterator[JsonObject]:
-    """Yield the operations of successive parts, with start times from the first part on."""
+    """Yield the operations of successive parts, with start times from the first part's start."""
     before_us = 0
     for part in parts:
         for operation in part.operations:
@@ -43,7 +43,6 @@ def operations_of(parts: Iterable[Plan]) -> Iterator[JsonObject]:
 
 
 def _motions_of(parts: Iterable[Plan]) -> Iterator[LiveActuator]:
-    """Yield the motions of all actuators in successive parts."""
     before_us = 0
     for part in parts:
         for start_us, motion in part.motions:
@@ -58,17 +57,17 @@ def _motions_of(parts: Iterable[Plan]) -> Iterator[LiveActuator]:
 
 
 class Publish(Protocol):
-    """Publishes an event of a kind with its fields."""
+    """A callback that publishes an event with its fields."""
 
     def __call__(self, event: str, text: str, **more: object) -> None:
         """Publish one event of this kind."""
 
 
 class LiveBoard:
-    """Follows what a job does, and publishes it; used from the event loop's thread only.
+    """Follows a job and publishes what it does. Use it in the event loop's thread only.
 
-    ``publish`` gets the kind of event (``cube``, ``look``, ``motion``, ``clock``) and its document.
-    ``clock`` gives seconds. ``mechanism``: that section of the robot's profile.
+    ``publish`` receives the kind of event (``cube``, ``look``, ``motion``, ``clock``) and its
+    document. ``clock`` returns seconds. ``mechanism``: that section of the robot's profile.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class LiveBoard:
             self._set_cube(self.view.cube, positions)
 
     def look(self, view: FaceView, image: FaceImage, picture: int) -> None:
-        """Show a picture of a face; the robot may be moving on already."""
+        """Show a picture of a face. The robot may already be moving on."""
         known = self.view.cube
         if known is None:
             raise RuntimeError("a job homes before it looks")
@@ -118,7 +117,7 @@ class LiveBoard:
         self._publish("look", "", cube=cube, look=look)
 
     def read(self, facelets: str) -> None:
-        """Show the cube as it was read."""
+        """Show the cube that was read."""
         if self.view.cube is None:
             raise RuntimeError("a cube is seen before it is read")
         palette: dict[str, str] = {}
@@ -141,9 +140,9 @@ class LiveBoard:
         at_us: int = 0,
         greedy_us: int | None = None,
     ) -> None:
-        """Show a motion of these parts that begins or, from ``at_us`` on, has another end.
+        """Show a motion of these parts that begins, or that has a new plan after ``at_us``.
 
-        ``greedy_us``: what its moves would take without a plan.
+        ``greedy_us``: the time its moves would take if each were planned by itself.
         """
         operations = list(operations_of(parts))
         orientation = parts[0].initial_orientation.name
@@ -173,7 +172,7 @@ class LiveBoard:
                 self._publish("clock", "", at_us=at_us)
 
     def arrive(self, moved: Plan, facelets: str | None) -> None:
-        """Show the end of a motion and the cube after it; None if that is not known."""
+        """Show the end of a motion and the cube after it, if known."""
         if (cube := self.view.cube) is not None:
             orientation = moved.final_orientation.name
             known = {"facelets": facelets or cube.facelets, "orientation": orientation}
@@ -198,19 +197,19 @@ def _hex(linear: NDArray[np.float32]) -> str | None:
 
 
 PICTURE_PERIOD_S = 0.2
-"""Shortest time between two pictures that are taken for viewers while the robot is at rest."""
+"""Minimum time between two pictures taken for viewers while the robot is at rest."""
 
 VIDEO_PERIOD_S = 0.08
-"""Shortest time between two pictures for viewers while the robot turns. The page asks ten times a
-second, but not to the millisecond: a request that comes a little early still gets a new picture."""
+"""Minimum time between two pictures for viewers while the robot turns. The page asks ten times a
+second, but not exactly: a request that comes a little early still gets a new picture."""
 
 UNKNOWN_TAKE_S, LEAST_MARGIN_S = 0.15, 0.03
-"""Time that a first picture is expected to take, and what is left before a look in any case."""
+"""Expected duration of the first picture, and minimum time left before the job's next picture."""
 
 
 @dataclass(frozen=True)
 class NumberedJpeg:
-    """A JPEG, its number (another picture, another number), and the second it was taken at."""
+    """A JPEG, its unique number, and the time in seconds when it was taken."""
 
     number: int
     jpeg: bytes
@@ -220,9 +219,8 @@ class NumberedJpeg:
 class JpegCache:
     """The last picture of each camera, encoded once for all viewers.
 
-    It keeps only the last one. A picture is taken when a viewer asks for one, one at a time: a slow
-    viewer gets a later picture, and without viewers none is taken. Used from the event loop's
-    thread only. ``clock`` gives seconds.
+    A picture is taken only when a viewer asks for one, and one at a time for each camera. A slow
+    viewer misses pictures. Use it in the event loop's thread only. ``clock`` returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -235,7 +233,7 @@ class JpegCache:
 
     @property
     def margin_s(self) -> float:
-        """Seconds that a camera has to be free for, so that a picture is done long before."""
+        """Seconds for which a camera has to be free, so that a picture is finished well before."""
         return LEAST_MARGIN_S + 1.5 * self._take_s
 
     def age_s(self, shown: NumberedJpeg) -> float:
@@ -243,7 +241,7 @@ class JpegCache:
         return max(0.0, self._clock() - shown.at)
 
     def show(self, camera: str, jpeg: bytes, at: float | None = None) -> int:
-        """Show a picture that was taken now, or at a second, and return its number."""
+        """Show a picture taken at the second ``at`` (default: now), and return its number."""
         self._number += 1
         self._shown[camera] = NumberedJpeg(self._number, jpeg, self._clock() if at is None else at)
         self._latest = camera
@@ -256,7 +254,7 @@ class JpegCache:
     async def fresh(
         self, camera: str, take: Callable[[], bytes], period_s: float = PICTURE_PERIOD_S
     ) -> NumberedJpeg:
-        """Return a picture no older than ``period_s``, taken by ``take`` if need be."""
+        """Return a picture no older than ``period_s``, taken by ``take`` if necessary."""
         shown = await self.fresh_while(camera, take, lambda: True, period_s)
         assert shown is not None, "it was taken"
         return shown
@@ -270,14 +268,14 @@ class JpegCache:
     ) -> NumberedJpeg | None:
         """Return a picture no older than ``period_s`` if the camera ``is_free`` to take it.
 
-        Else the last one, whatever its age; None if there is none.
+        Otherwise return the last one, however old; None if there is none.
         """
         async with self._taking.setdefault(camera, asyncio.Lock()):
             shown = self._shown.get(camera)
             if (shown is None or self.age_s(shown) >= period_s) and is_free():
                 begun = self._clock()
                 jpeg = await asyncio.to_thread(take)
-                # The slowest of late: one that a busy computer delayed is forgotten.
+                # The slowest recent one; a picture that a busy computer delayed is forgotten.
                 self._take_s = max(self._clock() - begun, 0.8 * self._take_s)
                 self.show(camera, jpeg, begun)
             return self._shown.get(camera)

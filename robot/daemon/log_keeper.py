@@ -1,7 +1,7 @@
-"""The latest lines of the daemon's log, for people who have no journal at hand.
+"""The latest lines of the daemon's log, for people without access to the journal.
 
-They are kept in the runtime directory, which systemd keeps in memory, so nothing wears out the SD
-card, and the lines before a restart or a crash are still there after it.
+They are stored in the runtime directory, which systemd keeps in memory: this does not wear out the
+SD card, and the lines survive a restart or a crash of the daemon.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILE_NAME = "cubistd.log"
 MOST_LINES = 1000
 LONGEST_LINE = 4000
 MOST_BYTES = 1024 * 1024
-"""Bytes of the file, after which only its latest lines are kept."""
+"""Size of the file in bytes above which it is reduced to the latest lines."""
 
 
 class LogKeeper(logging.Handler):
@@ -35,7 +35,7 @@ class LogKeeper(logging.Handler):
         self._rewrite()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record; a full disk or a strange argument never disturbs the daemon."""
+        """Keep a record. A full disk or a bad argument never disturbs the daemon."""
         with contextlib.suppress(Exception):
             line = LogLine(
                 number=self.latest + 1,
@@ -53,9 +53,9 @@ class LogKeeper(logging.Handler):
         return self._lines[-1].number if self._lines else 0
 
     def lines(self, level: str, after: int, count: int) -> list[LogLine]:
-        """Return the latest ``count`` lines of at least a level with a number above ``after``."""
+        """Return the latest ``count`` lines of at least ``level``, numbered above ``after``."""
         wanted = LOG_LEVELS[LOG_LEVELS.index(level) :] if level in LOG_LEVELS else LOG_LEVELS
-        self.acquire()  # other threads log meanwhile
+        self.acquire()  # other threads may log meanwhile
         try:
             lines = list(self._lines)
         finally:
@@ -72,7 +72,6 @@ class LogKeeper(logging.Handler):
             file.write(data)
 
     def _rewrite(self) -> None:
-        """Rewrite the file with the lines kept in memory."""
         text = "".join(one.model_dump_json() + "\n" for one in self._lines)
         self._written = len(text)
         with contextlib.suppress(OSError):
@@ -80,7 +79,7 @@ class LogKeeper(logging.Handler):
             self._path.chmod(0o640)
 
     def _read(self) -> list[LogLine]:
-        """Return what an earlier daemon has left; a line that was cut off is skipped."""
+        """Return the lines that an earlier daemon left, except truncated ones."""
         found: list[LogLine] = []
         with contextlib.suppress(BadFile):
             for text in read_text(self._path, 4 * MOST_BYTES).splitlines()[-MOST_LINES:]:

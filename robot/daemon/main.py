@@ -1,4 +1,4 @@
-"""``cubistd``: starts, owns and ends everything the daemon has."""
+"""``cubistd``: starts, owns and stops every part of the daemon."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ ROBOT_FAILED = 3
 POWER_OFF_MARK = "power-off"
 STATUS_EVERY_S = 1.0
 JOB = "a job"
-"""The name by which the store notes that a job, rather than calibrating, was interrupted."""
+"""Name under which the store notes that a job was interrupted, rather than a calibration."""
 
 _FOR_A_PERSON = (StorageError, ValueError)
 """Errors that a restart cannot fix: another daemon, a full disk, a bad profile (ValueError)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point; exit codes: 0 stopped in order, 2 bad configuration, 3 the robot failed,
-    :data:`RESTART_CODE` to be started again.
+    """Run the daemon. Exit codes: 0 orderly stop, 2 bad configuration, 3 robot failure,
+    :data:`RESTART_CODE` to request a restart.
 
-    For a signal that nobody sends to stop a daemon: 128 plus its number, after an orderly stop.
+    A signal that is not meant to stop a daemon gives 128 plus its number, after an orderly stop.
     """
     signals = EndSignals()
     signals.exit_at_once()
@@ -108,7 +108,7 @@ async def serve(
 ) -> bool:
     """Run until a signal or a very long press of the button; then stop safely.
 
-    Return whether the daemon shall be started again.
+    Return whether the daemon should be started again.
     """
     release = version(DISTRIBUTION)
     keeper = LogKeeper(options.runtime_dir)
@@ -116,7 +116,7 @@ async def serve(
     sizes = CubeSizes(loaded.profile, options.size)
     profile = sizes.profile
     values = CalibrationStore(options.state_dir, sizes)
-    with contextlib.suppress(OSError):  # what is left over takes room, nothing else
+    with contextlib.suppress(OSError):  # leftover files only take disk space
         values.settle()
     calibrated, contact = _apply_calibration(
         profile, values, simulated=options.twin is not None, unusable=loaded.fault
@@ -131,13 +131,13 @@ async def serve(
         simulated=options.twin is not None,
     )
     signals.call(asyncio.get_running_loop(), controller.ended.set)
-    end_by_signal(signal.SIGQUIT)  # whatever moves comes to rest; systemd starts us again
+    end_by_signal(signal.SIGQUIT)  # a lost table ends the daemon in order; systemd restarts it
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(logging.getLogger().removeHandler, keeper)
         stack.push_async_callback(controller.close)
         await controller.open()
         if robot.motion.has_lost_positions:
-            # The record of the job is closed by now: another start would know nothing of it.
+            # The job's record is closed by now, so the next start would not know of the loss.
             await asyncio.to_thread(values.note_under_way, JOB)
         controller.prepare()
         await open_panel(stack, controller, profile, options)
@@ -162,14 +162,14 @@ async def serve(
             app = make_app(controller, maintenance, management, release, program)
             path = program.socket_beside(options.socket_path)
             await stack.enter_async_context(serving(app, path, program.group))
-        # The last, because whoever finds it may expect the others.
+        # Last, because a client that finds this socket may rely on the others.
         app = make_app(controller, maintenance, management, release)
         await stack.enter_async_context(serving(app, options.socket_path))
         informing = asyncio.create_task(keep_manager_informed(controller, notifier))
         stack.callback(informing.cancel)
         resolving = asyncio.create_task(_forget_resolved(controller, values))
         stack.callback(resolving.cancel)
-        await asyncio.to_thread(give_back)  # importing took more than what stays in use
+        await asyncio.to_thread(give_back)  # imports used memory that is not needed now
         ready = "ready" if controller.state is RobotState.IDLE else "not ready yet"
         log.info("%s: %s, listening at %s", profile.title, ready, options.socket_path)
         notifier.ready(_summary(controller))
@@ -184,7 +184,6 @@ async def serve(
 
 
 def _mark_lost_positions(robot: Machine, values: CalibrationStore) -> None:
-    """Mark the robot's positions as lost if a job or a calibration was broken off."""
     broken_off = values.broken_off
     if broken_off is not None:
         by_job = broken_off == JOB
@@ -195,10 +194,10 @@ def _mark_lost_positions(robot: Machine, values: CalibrationStore) -> None:
 
 
 def _load_profile(versions: ProfileVersions) -> LoadedProfile:
-    """Return the profile in force; raises :class:`BadProfile` if the original file is unusable.
+    """Return the profile in force. Raise :class:`BadProfile` if the original file is unusable.
 
-    Only a version that an earlier release found good can be unusable. The daemon then runs with the
-    original file, moves nothing, and says why.
+    A stored version can be unusable only because an earlier release accepted it. The daemon then
+    runs with the original file, reports the reason, and moves nothing.
     """
     versions.settle()
     version = versions.latest
@@ -214,7 +213,7 @@ def _load_profile(versions: ProfileVersions) -> LoadedProfile:
 
 
 def _environment(options: Options) -> dict[str, str]:
-    """Return the variables by which another program finds this daemon, its files and its robot."""
+    """Return the variables with which a program finds this daemon, its files and its robot."""
     return {
         "CUBIST_RUNTIME_DIR": str(options.runtime_dir),
         "CUBIST_STATE_DIR": str(options.state_dir),
@@ -229,9 +228,9 @@ def _apply_calibration(
     simulated: bool,
     unusable: RobotError | None = None,
 ) -> tuple[RobotProfile, ConfirmedRange]:
-    """Return the robot as calibrated, and how far it may go.
+    """Return the calibrated profile and its confirmed range.
 
-    Nowhere, if its calibration cannot be used: the daemon runs all the same and says why.
+    If the calibration is unusable, the range forbids all motion. The daemon runs and says why.
     """
     try:
         calibration = values.load(profile)
@@ -247,7 +246,7 @@ def _apply_calibration(
 
 
 def _programs(options: Options) -> list[Program]:
-    """Return the programs that get a socket; the owner decides on two of them."""
+    """Return the programs that get a socket, two of them only if the owner allows it."""
     allowed = {Program.GUIDE: options.page_calibrates, Program.MANAGE: options.page_manages}
     return [one for one in Program if allowed.get(one, True)]
 
@@ -258,7 +257,7 @@ async def open_panel(
     profile: RobotProfile,
     options: Options,
 ) -> None:
-    """Watch the panel, if the robot has one that works: without it, the CLI still does."""
+    """Start watching the panel. If it does not work, log that; the CLI still works."""
     pins = panel_pins(profile.panel)
     try:
         gpio = await asyncio.to_thread(make_gpio, options.twin)
@@ -268,7 +267,7 @@ async def open_panel(
     except PanelError as fault:
         log.warning("no panel: %s", fault)
         if pins.estop is not None:
-            # Nobody watches the emergency stop, so nothing may move; people are told why.
+            # Nothing watches the emergency stop, so nothing may move. The status says why.
             controller.estop_open = True
             controller.report_panel(RobotError("panel-failed", detail=str(fault)))
 
@@ -287,20 +286,20 @@ async def keep_manager_informed(controller: JobController, notifier: Notifier) -
 
 
 async def _forget_resolved(controller: JobController, values: CalibrationStore) -> None:
-    """Delete the note of motors that may stand askew whenever none of them does any more."""
+    """Delete the note about motors that may be askew as soon as none of them is."""
     try:
         while True:
             forget_if_resolved(controller, values)
             await asyncio.sleep(STATUS_EVERY_S)
-    finally:  # cancelled at the end: perhaps resolved since the last look
+    finally:  # cancelled at the end: perhaps resolved since the last check
         forget_if_resolved(controller, values)
 
 
 def forget_if_resolved(controller: JobController, values: CalibrationStore) -> None:
-    """Delete the note, if there may be one, unless motors of the robot that moves next are lost.
+    """Delete the note, if there may be one, unless the next machine has lost positions.
 
-    If some are and there is none, as after a rest without power, write one. Not in another thread:
-    a calibration that begins meanwhile notes its own.
+    If it has and there is no note, as after a rest without power, write one. Call it in the event
+    loop's thread only, because a calibration that begins meanwhile writes its own note.
     """
     lost = controller.next_machine.motion.has_lost_positions
     if lost and not values.may_have_note:

@@ -1,4 +1,4 @@
-"""Maintenance: a person calibrates over a connection, and it ends with that connection."""
+"""Maintenance: a person calibrates over a connection. The mode ends with that connection."""
 
 from __future__ import annotations
 
@@ -47,15 +47,17 @@ log = logging.getLogger("cubistd")
 
 
 class Maintenance:
-    """Runs single trials on the robot, for calibration; all methods but :meth:`values`,
-    :meth:`versions` and :meth:`adjust` need the mode, and serve only the program that began it.
+    """Runs single trials on the robot, for calibration, and stores calibrated values.
 
-    All that is kept while the mode lasts is one version, written again with each value: whatever
-    ends the mode, what a person has kept until then stays and can be taken back as a whole.
+    Trials and a person's changes need the mode, and serve only the program that began it.
+    :meth:`values`, :meth:`versions`, :meth:`adjust` and :meth:`learn` always work.
 
-    ``contact`` holds the confirmed range; maintenance adds to it.
-    ``make_machine`` puts the robot together anew from a calibrated profile, before whatever moves
-    more than one actuator and once the mode ends.
+    All values stored in one session form one version, which each value rewrites. However the mode
+    ends, the values stored until then stay, and a person can take them back as a whole.
+
+    ``contact`` holds the confirmed range; maintenance adds to it. ``make_machine`` rebuilds the
+    robot from a calibrated profile, before trials that move more than one actuator and at the end
+    of the mode.
     """
 
     def __init__(
@@ -96,8 +98,11 @@ class Maintenance:
     def enter(
         self, place: Place = "terminal", process: int = 0, at: str = ""
     ) -> asyncio.Future[Note]:
-        """Begin, for a program of that process, and return what will be the reason to leave if
-        another takes over; raises as ``JobController.enter_maintenance``."""
+        """Begin maintenance for a program with that process ID.
+
+        Return a future that gets the reason to leave if another person takes over. Raise like
+        ``JobController.enter_maintenance``.
+        """
         program = self._controller.enter_maintenance(place, process, at)
         self._contact.calibrating = self._is_open = True
         self._left.clear()
@@ -107,18 +112,19 @@ class Maintenance:
         return program.taken_over
 
     async def end_session(self, at: str) -> None:
-        """End the session of whoever calibrates, for a person at a terminal; raises as
+        """End the session in progress, if any, for a person at the terminal ``at``. Raise like
         :meth:`JobController.end_calibrating`."""
         if self._controller.end_calibrating(at):
             await self._left.wait()
 
     async def leave(self, taken_over: Note | None = None) -> None:
-        """End; what was saved counts from now on. ``taken_over``: by whom, if somebody did.
+        """End the mode and put the saved values in force. ``taken_over`` names who took over.
 
-        A trial still under way has nobody left who waits for it: it ends at the next safe point,
-        and nothing moves after it. Otherwise motors that only count their steps turn back to their
-        starts first: the count goes with the values that were tried out. Of those that cannot, a
-        person is told before anything homes. After a take-over nothing turns back, as after a stop.
+        A trial still under way has no client: it ends at the next safe point, and nothing moves
+        afterwards. Otherwise motors that only count their steps first turn back to their starts,
+        because their counts become invalid with the values that were tried out. A person hears of
+        those that cannot before anything homes. As after a stop, nothing turns back after a
+        take-over.
         """
         self._is_open = False
         if taken_over is not None and self._holder is not None:
@@ -141,7 +147,7 @@ class Maintenance:
                 self._left.set()
 
     async def _attempt(self, step: Awaitable[object]) -> CubistError | None:
-        """Carry out one step of leaving and return its error, so that the other steps follow."""
+        """Carry out one step of leaving. Return its error, so that the other steps follow."""
         try:
             await step
         except CubistError as error:
@@ -153,9 +159,10 @@ class Maintenance:
         return None
 
     async def _bring_back(self) -> tuple[str, ...]:
-        """See :meth:`robot.machine.motion_controller.MotionController.bring_back`.
+        """Turn motors back and return those that are lost.
 
-        If that fails, every motor that only counts its steps is lost.
+        See :meth:`robot.machine.motion_controller.MotionController.bring_back`. If that fails,
+        every motor that only counts its steps is lost.
         """
         motion = self._controller.machine.motion
         lost = self._counting
@@ -176,23 +183,23 @@ class Maintenance:
         return tuple(name for name, one in steppers.items() if one.homing is None)
 
     async def _forget_tried_out(self) -> None:
-        """Withdraw values that were only tried out, and put the robot together without them."""
+        """Withdraw values that were only tried out, and rebuild the robot without them."""
         if self._provisional:
             self._provisional = {}
             self._set(await self.values())
         await self._renew()
 
     async def _renew(self) -> None:
-        """Rebuild the robot if anything was saved since it was built."""
+        """Rebuild the robot if any value has changed since it was built."""
         if self._changed:
             calibrated = apply(self._profile, await self.values())
             await self._controller.replace(await asyncio.to_thread(self._make_machine, calibrated))
             self._changed = False
 
     async def perform(self, trial: Trial[Asked, Found], request: Asked) -> Found:
-        """Run a trial with the present calibration.
+        """Run a trial with the current calibration.
 
-        Raises ``RobotError`` for a trial that was stopped, with the reason.
+        Raise ``RobotError`` with the reason if the trial was stopped.
         """
         async with self._busy:
             self._require()
@@ -235,8 +242,8 @@ class Maintenance:
         return VersionList(robot=robot, versions=listed, others=others)
 
     async def try_out(self, values: JsonMapping) -> Calibration:
-        """Let these values count in place of those tried out before, until the mode ends; nothing
-        of it is stored. Raises :class:`BadCalibration`."""
+        """Use these values instead of those tried out before, until the mode ends, without storing
+        them. Raise :class:`BadCalibration`."""
         async with self._changing() as stored:
             calibrated = apply(self._profile, stored.changed(values))
             require_plausible(self._profile, calibrated, values)
@@ -249,18 +256,20 @@ class Maintenance:
         how: Literal["person", "auto"] = "person",
         uncertain: JsonMapping | None = None,
     ) -> Calibration:
-        """Set some values (None: back to the profile's), which whoever asks has seen on this robot;
-        raises :class:`BadCalibration`. See :class:`robot.api.calibrations.CalibrationRequest`."""
+        """Store values that the caller has seen on this robot; ``None`` restores the profile's.
+
+        Raise :class:`BadCalibration`. See :class:`robot.api.calibrations.CalibrationRequest`.
+        """
         now, unsure = self._store.now(), uncertain or {}
         sources = {key: Source(how=how, at=now, uncertain=unsure.get(key)) for key in values}
         async with self._changing() as stored:
             return await self._keep(stored, stored.changed(values, sources), how)
 
     async def take_over(self, asked: ImportRequest) -> Calibration:
-        """Replace all values with those of a file, or with those kept of another robot.
+        """Replace all values with those of a file, or with those stored for another robot.
 
-        Nobody has seen this robot with them: only values that are confirmed already stay so.
-        Raises :class:`BadCalibration`.
+        Nobody has seen this robot with them, so only values that were confirmed before are
+        confirmed now. Raise :class:`BadCalibration`.
         """
         async with self._changing() as stored:
             values, another = await self._values_to_import(asked)
@@ -275,12 +284,12 @@ class Maintenance:
             return await self._keep(stored, after, "import")
 
     async def _values_to_import(self, asked: ImportRequest) -> tuple[JsonObject, str | None]:
-        """Return the values, and the other robot that they are of."""
+        """Return the values, and the other robot that they belong to, if any."""
         own = self._profile.name
         if asked.values is None:
             assert asked.from_another is not None
             values = await asyncio.to_thread(self._store.values_of_another, asked.from_another)
-            unused = ignored_keys(self._profile, values)  # as an earlier release has kept them
+            unused = ignored_keys(self._profile, values)  # an earlier release may have kept some
             return {k: one for k, one in values.items() if k not in unused}, asked.from_another
         robot = asked.robot
         if robot == own and asked.from_another is None:
@@ -308,9 +317,9 @@ class Maintenance:
         return self._set(kept)
 
     async def undo(self) -> Calibration:
-        """Take back what was kept last since the mode began.
+        """Take back the last change that was stored since the mode began.
 
-        Raises :class:`Conflict` if nothing was.
+        Raise :class:`Conflict` if there was none.
         """
         async with self._busy:
             self._require()
@@ -321,13 +330,13 @@ class Maintenance:
             return self._set(before)
 
     async def restore(self, number: int | None = None) -> Restored:
-        """Put a version in force again, as a new one; the one before, where none is named."""
+        """Put a version (default: the previous one) in force again, as a new version."""
         async with self._busy:
             self._require()
             if not await asyncio.to_thread(self._store.has_versions, self._profile):
                 raise Conflict(Note.of("nothing-before"))
             before: Calibration | None = None
-            with suppress(BadCalibration):  # one that cannot be read is left this way
+            with suppress(BadCalibration):  # restoring is the way out of an unreadable one
                 before = await self._stored()
             made = await asyncio.to_thread(self._store.restore, self._profile, number)
             self._revision = Revision(self._store)
@@ -343,9 +352,9 @@ class Maintenance:
     async def adjust(self, values: JsonMapping) -> None:
         """Correct calibrated values at the end of a job and rebuild the robot.
 
-        Corrections that follow each other are one version, so that a person's version is the one
-        before. Raises :class:`BadCalibration` and :class:`robot.records.storage.StorageError`:
-        nothing has changed then.
+        Successive corrections form one version, so that the previous one is a person's. Raise
+        :class:`BadCalibration` and :class:`robot.records.storage.StorageError`; nothing has changed
+        then.
         """
         async with self._busy:
             stored = await self._stored()
@@ -360,9 +369,9 @@ class Maintenance:
             await self._controller.replace(machine)
 
     async def learn(self, values: JsonMapping) -> None:
-        """Keep colours that a solved cube has taught, and let the scanner use them from now on.
+        """Store colours learned from a solved cube, and let the scanner use them from now on.
 
-        What is learned in turn is one version. Raises as :meth:`adjust`.
+        Successive lessons form one version. Raise like :meth:`adjust`.
         """
         async with self._busy:
             stored = await self._stored()

@@ -1,7 +1,7 @@
-"""An owner's work on the daemon: log, check-up, versions of the profile, restart.
+"""The owner's administration of the daemon: log, check-up, versions of the profile, restart.
 
-None of it disturbs a job. Checking takes this computer's time, so it waits until the robot rests,
-and a job that begins meanwhile ends the check-up.
+None of it disturbs a job. A check-up takes processor time, so the daemon refuses it while the robot
+works, and ends it when a job begins.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ log = logging.getLogger("cubistd")
 
 CHECK_UP_LIMIT_S = 60.0
 DOCTOR = (sys.executable, "-m", "robot.cli.main", "doctor", "--json")
-"""The same program as at a terminal, in a process of its own: it may load a camera's library."""
+"""Command of a check-up, in a process of its own because it may load a camera's library."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The way in which the daemon was started.
+    """The circumstances in which the daemon was started.
 
-    ``running``: the number of its version of the profile. ``environment``: variables by which a
-    check-up finds it. ``is_supervised``: something starts it again when it ends.
+    ``running``: the number of its profile version. ``environment``: variables with which a
+    check-up finds the daemon. ``is_supervised``: something restarts the daemon when it ends.
     """
 
     running: int = 0
@@ -58,7 +58,7 @@ class Surroundings:
 
 
 class Management:
-    """The requests of an owner besides jobs and calibration."""
+    """Handles the owner's requests other than jobs and calibration."""
 
     def __init__(
         self,
@@ -77,12 +77,12 @@ class Management:
         self._keeping = asyncio.Lock()
 
     def log_lines(self, level: str, after: int, count: int) -> LogLines:
-        """Return the latest lines of the log of at least a level, after the one of a number."""
+        """Return the latest ``count`` log lines of at least ``level``, numbered above ``after``."""
         return LogLines(lines=self._keeper.lines(level, after, count), latest=self._keeper.latest)
 
     async def check_up(self) -> CheckUp:
-        """Return what ``cubist doctor`` finds; raises :class:`Conflict` while a job is under way,
-        also for one that begins meanwhile."""
+        """Return the findings of ``cubist doctor``. Raise :class:`Conflict` while a job is under
+        way, or if one begins meanwhile."""
         async with self._checking:
             self._controller.check_at_rest()
             working = asyncio.create_task(self._wait_for_work())
@@ -138,7 +138,7 @@ class Management:
         )
 
     async def running_profile(self) -> ProfileInForce:
-        """Return the version with which the daemon has started; raises as :meth:`profile`."""
+        """Return the version that the daemon started with. Raise like :meth:`profile`."""
         return await self.profile(self._surroundings.running)
 
     async def versions(self) -> ProfileVersionList:
@@ -148,7 +148,7 @@ class Management:
         )
 
     async def check_profile(self, text: str) -> ProfileVerdict:
-        """Return what is wrong with a text; raises :class:`Conflict` while a job is under way."""
+        """Return the faults of a profile's text. Raise :class:`Conflict` during a job."""
         self._controller.check_at_rest()
         try:
             profile = await asyncio.to_thread(self._check, text)
@@ -166,7 +166,7 @@ class Management:
         return profile
 
     async def keep_profile(self, text: str) -> KeptProfile:
-        """Keep a text as a new version; raises :class:`BadProfile` unless it is good."""
+        """Keep a text as a new version. Raise :class:`BadProfile` if it has faults."""
 
         def keep() -> ProfileVersion:
             self._check(text)
@@ -175,7 +175,7 @@ class Management:
         return await self._keep(keep)
 
     async def restore_profile(self, number: int) -> KeptProfile:
-        """Keep a version again, as a new one; raises :class:`BadProfile` unless it is good."""
+        """Keep a version again as a new one. Raise :class:`BadProfile` if it has faults."""
 
         def restore() -> ProfileVersion:
             self._check(self._versions.text(number))
@@ -192,10 +192,10 @@ class Management:
         return KeptProfile(version=version.number, at=version.at)
 
     async def restart(self, *, force: bool) -> bool:
-        """End the daemon so that it is started again; return whether there was anything to stop.
+        """End the daemon so that it is restarted. Return whether there was anything to stop.
 
-        Raises :class:`Conflict` while somebody uses the robot, unless by ``force``, and if nothing
-        would start the daemon again.
+        Raise :class:`Conflict` if nothing would restart the daemon and, unless ``force``, while
+        the robot is in use.
         """
         if not self._surroundings.is_supervised:
             raise Conflict(Note.of("not-supervised"))

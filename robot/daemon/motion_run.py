@@ -1,4 +1,4 @@
-"""A run of motion, and the programs that ask for one or have the robot for calibrating."""
+"""Runs of motion, the programs that request them, and the program that calibrates."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from robot.text.messages import Note
 
 @dataclass(frozen=True)
 class Caller:
-    """A program that asks the daemon for something.
+    """A client of the daemon.
 
-    ``program`` is the one whose socket it uses, None at the control socket; ``process`` is its
-    number by the kernel, 0 if unknown, as in another container. ``session`` is the name of the
-    maintenance that it began, empty if it names none.
+    ``program``: the program whose socket it uses; ``None`` means the control socket. ``process``:
+    its process ID from the kernel, 0 if unknown, as in another container. ``session``: the name of
+    the maintenance that it began, empty if it names none.
     """
 
     program: Program | None
@@ -30,9 +30,9 @@ class Caller:
     session: str = ""
 
     def is_same(self, other: Caller) -> bool:
-        """Return whether both are of one session, or of one process where either names none.
+        """Return whether both have the same session or, if either has none, the same process.
 
-        Two programs whose process is unknown are never the same.
+        Two programs with unknown processes are never the same.
         """
         if self.program != other.program:
             return False
@@ -42,16 +42,16 @@ class Caller:
 
 
 CALLER: ContextVar[Caller] = ContextVar("caller")
-"""The program whose request is being handled; unset if the daemon acts by itself."""
+"""The program whose request is being handled; unset if the daemon acts on its own."""
 
 
 @dataclass
 class MotionRun:
-    """Something that moves the robot, from before its first motion until it rests: a job, a trial.
+    """A job or a trial, from before its first motion until the robot is at rest.
 
-    ``cancel`` is the one flag that its motion, searches and waits watch. Whoever sets it ends the
-    run at the next safe point, the end of the turns in progress. ``ended`` is set when it is over.
-    ``by``: why it ended, if no person at the robot stopped it.
+    ``cancel``: the single flag that its motion, searches and waits watch. Setting it ends the run
+    at the next safe point, the end of the turns in progress. ``ended`` is set at the end of the
+    run. ``by``: the reason for the end, if no person at the robot stopped it.
     """
 
     cancel: threading.Event = field(default_factory=threading.Event)
@@ -60,7 +60,7 @@ class MotionRun:
 
     @property
     def reason(self) -> RobotError:
-        """Why a calibrating program's motion ended early."""
+        """The error of a calibrating program whose motion ended early."""
         return RobotError("calibration-stopped", self.by)
 
 
@@ -83,10 +83,11 @@ _CALIBRATED_AT: dict[Place, str] = {
 
 @dataclass
 class CalibratingProgram:
-    """The program whose connection has the robot for calibrating: where somebody uses it (``at`` a
-    terminal or an address), its process, since when, and how its motion was stopped last.
+    """The program that calibrates the robot, as long as its connection lasts.
 
-    ``taken_over`` gets the reason when another person takes the calibration over.
+    ``place`` and ``at`` (a terminal or an address): where a person uses it. ``since``: its start.
+    ``stop``: the effect of the last stop. ``taken_over`` gets the reason when another person takes
+    over.
     """
 
     place: Place
@@ -97,7 +98,7 @@ class CalibratingProgram:
     taken_over: asyncio.Future[Note] = field(default_factory=asyncio.Future)
 
     def note_stop(self, run: MotionRun | None) -> None:
-        """Note a stop, which meets ``run`` if anything moves."""
+        """Note a stop of ``run``, or a stop while nothing moves."""
         if run is None:
             self.stop = TrialStop.REFUSES_NEXT
         elif self.stop is TrialStop.NONE:
@@ -105,10 +106,10 @@ class CalibratingProgram:
 
     @property
     def who(self) -> tuple[str, dict[str, str]]:
-        """Return code and parameters of the note: who calibrates, since when, how to end that."""
+        """Return code and parameters of a note on who calibrates, since when, how to end it."""
         at = self.at or (f"pid {self.process}" if self.process else "")
         since = clock_text(self.since)
-        if not at and self.place != "display":  # it is of another container
+        if not at and self.place != "display":  # it runs in another container
             return "calibrated", {"since": since}
         return _CALIBRATED_AT[self.place], {"at": at, "since": since}
 

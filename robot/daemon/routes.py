@@ -33,7 +33,7 @@ Body = TypeVar("Body", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a handler: the daemon, the checked body, path and query parameters."""
+    """The input of a handler: the daemon's parts, the checked body, path and query parameters."""
 
     controller: JobController
     maintenance: Maintenance
@@ -62,9 +62,9 @@ RUN_NUMBER = Parameter("run", "path", {"type": "string", "pattern": f"^{NUMBER_P
 
 @dataclass(frozen=True)
 class Content:
-    """An answer that is no JSON document; ``tag``, if any, is another one for other data.
+    """An answer that is not a JSON document.
 
-    ``age_s``: of a picture.
+    ``tag``, if any, changes with the data. ``age_s``: the age of a picture.
     """
 
     media: str
@@ -78,9 +78,9 @@ CAMERA_QUERY = (Parameter("camera", "query", {"type": "string", "maxLength": 64}
 
 @dataclass(frozen=True)
 class Route:
-    """One operation; ``handler`` is None for the streams, which the server itself writes.
+    """One operation. ``handler`` is None for the streams, which the server writes itself.
 
-    ``answer`` is the document, or the media types of content that is none.
+    ``answer``: the document, or the media types of content that is not a document.
     """
 
     endpoint: Endpoint[object]
@@ -103,8 +103,6 @@ class Route:
 
 
 def _route(trial: AnyTrial) -> Route:
-    """Return the route of a trial of calibration."""
-
     async def handler(call: Call) -> BaseModel:
         known = {key: call.query[key] for key in call.query if key in trial.request.model_fields}
         request = call.body or trial.request.model_validate(known)
@@ -506,7 +504,7 @@ def _answer(route: Route) -> JsonObject:
 
 
 def _is_body_required(body: type[BaseModel]) -> bool:
-    """Return whether a body is required; an absent one is an empty object."""
+    """Return whether a body is required. An absent body counts as an empty object."""
     return any(field.is_required() for field in body.model_fields.values())
 
 

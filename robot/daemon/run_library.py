@@ -1,4 +1,4 @@
-"""The records of all runs, as the daemon answers for them: those on disk and the present one's."""
+"""The records of all runs: those on disk and that of the current job."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from robot.records.runs import RunStore
 from robot.records.statistics import Statistics, compute_statistics
 
 MOST_LAPSES = 3
-"""Time-lapses that may wait to be made, each with its pictures; of more jobs there is none."""
+"""Maximum number of unfinished time-lapses, which hold their pictures; further jobs get none."""
 
 
 class RunLibrary:
-    """Reads the records of runs, and draws what is made from their pictures.
+    """Reads the records of runs, and makes collages and time-lapses from their pictures.
 
-    ``present`` and ``last`` are the records of the job under way and of the one before, which the
-    disk may lack. All methods are for the event loop's thread; the disk is read in others.
+    ``present`` and ``last``: the records of the current and the previous job, which may not be on
+    disk. Call all methods in the event loop's thread; they read the disk in other threads.
     """
 
     def __init__(self, store: RunStore) -> None:
@@ -30,7 +30,7 @@ class RunLibrary:
         self.present: RunRecord | None = None
         self.last: RunRecord | None = None
         self._drawing = asyncio.Lock()
-        """One picture of a run is drawn at a time: each takes some 15 MB."""
+        """Held while a picture of a run is drawn, one at a time: each takes some 15 MB."""
         self._collage: tuple[tuple[object, ...], bytes] | None = None
         self._lapses: set[asyncio.Task[None]] = set()
 
@@ -50,7 +50,6 @@ class RunLibrary:
         return await asyncio.to_thread(self._store.load, run_id)
 
     def _unsaved_records(self) -> Iterator[RunRecord]:
-        """Yield the records that the disk may lack."""
         yield from (record for record in (self.last, self.present) if record is not None)
 
     async def statistics(self) -> Statistics:
@@ -77,9 +76,9 @@ class RunLibrary:
             return self._collage[1]
 
     def begin_time_lapse(self, video: JobVideo, made: Callable[[], None]) -> None:
-        """Begin the time-lapse of a job that is over, and call ``made`` if one was added.
+        """Begin the time-lapse of a finished job. Call ``made`` once it is added, if it is.
 
-        Does nothing while :data:`MOST_LAPSES` wait.
+        Do nothing while :data:`MOST_LAPSES` are unfinished.
         """
         if len(self._lapses) < MOST_LAPSES:
             task = asyncio.create_task(self._make_time_lapse(video, made), name="time-lapse")
@@ -92,6 +91,6 @@ class RunLibrary:
                 made()
 
     def close(self) -> None:
-        """Give up the time-lapses that are not made yet."""
+        """Cancel the unfinished time-lapses."""
         for task in tuple(self._lapses):
             task.cancel()

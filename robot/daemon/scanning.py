@@ -1,7 +1,7 @@
-"""The scan: a tour of looks at the cube, with repeats of those that left doubt.
+"""The scan: a tour that takes pictures of the cube's faces, repeated for faces left in doubt.
 
-Before the robot moves on from a look it has checked that nothing but the cube is in view. While a
-hand is, or no cube, it stays where it is and waits for a clear view.
+Before the robot moves on, the scan checks that nothing but the cube is in view. While a hand is in
+view, or no cube, the robot stays where it is and waits for a clear view.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from vision.decide.reader import CubeReading
 UNSURE = "the colours leave more than one possible cube"
 
 TELLING_FACES = 5
-"""Number of faces that determine most cubes; with fewer the reader is not asked."""
+"""Number of faces that determine most cubes. The scan does not end early with fewer."""
 
 LOOK_EVERY_S = 0.25
-"""Pause between two looks of a robot that waits for a clear view."""
+"""Pause between two pictures while the robot waits for a clear view."""
 
 CLEAR_LOOKS = 2
-"""Number of looks in a row that must be clear, so that a hand has time to leave."""
+"""Number of clear pictures required in a row, so that a hand has time to leave."""
 
 WAITING = {
     "no-cube": "wait-for-cube",
@@ -48,15 +48,15 @@ WAITING = {
     "blurred": "wait-for-focus",
     "cut-off": "wait-for-cube",
 }
-"""The step in which the robot waits for the end of what is in view."""
+"""The step in which the robot waits for a clear view, by the trouble in view."""
 
 
 async def scan(
     job: Job, machine: Machine, phase: RobotState, state: State | None
 ) -> tuple[AnyCube, State | None]:
-    """Scan and read the cube, with repeats in doubt. Return it and the robot's state after it.
+    """Scan and read the cube, repeating if in doubt. Return it and the robot's state afterwards.
 
-    Raises ``ScanError``, with what is in view instead of the cube if that did not end in time.
+    Raise ``ScanError`` if that fails. It names what is in view if the view did not clear in time.
     """
     scanned = _Scan(job, machine, phase, state)
     if phase is RobotState.SCANNING:
@@ -74,8 +74,8 @@ async def scan(
 class _Scan:
     """One scan of the cube: the ``images`` taken, and the mechanism's ``state`` after each motion.
 
-    ``phase`` is the scan before the search or the check after the turns. Pictures are checked,
-    encoded and written by background tasks, while the robot moves on.
+    ``phase``: the scan before the search, or the check after the turns. Background tasks check the
+    pictures, then encode and write them while the robot moves on.
     """
 
     def __init__(self, job: Job, machine: Machine, phase: RobotState, state: State | None) -> None:
@@ -89,7 +89,7 @@ class _Scan:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def run(self) -> CubeReading:
-        """Look at the faces and read them, again until it is certain which cube it is."""
+        """Take pictures of the faces and read them, repeating until the cube is certain."""
         job, policy = self._job, self._machine.policy
         faces: str | None = None
         retries, patience_s = policy.scan_retries, policy.wait_for_clear_view_s
@@ -100,13 +100,13 @@ class _Scan:
                     reading = await self._read()
             except ScanError as error:
                 if error.looks:
-                    job.live.forget_cube(self._machine.size)  # a hand's colours are no stickers
+                    job.live.forget_cube(self._machine.size)  # they may be a hand's colours
                     patience_s -= await self._wait_for_clear_view(error, patience_s)
                 elif not retries:
                     raise
                 else:
                     retries -= 1
-                # Whoever was there may have moved the cube.
+                # A person may have moved the cube.
                 _look_again(job, error)
                 faces, self.images = None, []
                 continue
@@ -123,10 +123,9 @@ class _Scan:
 
     @asynccontextmanager
     async def _background_tasks(self) -> AsyncIterator[None]:
-        """End all background tasks before the context ends.
+        """Wait for all background tasks before the context ends.
 
-        An error of one of them has precedence: a hand in view says more than that no cube could be
-        read.
+        An error of a task takes precedence: a hand in view explains more than an unreadable cube.
         """
         self._tasks = []
         try:
@@ -138,7 +137,7 @@ class _Scan:
                 task.result()
 
     async def _look_at(self, faces: str | None) -> None:
-        """Move through a tour of these faces, or of all, and take pictures."""
+        """Perform a tour that shows these faces (default: all), and take their pictures."""
         job, scanner = self._job, self._machine.scanner
         if not self._is_check:
             job.looks = []
@@ -153,7 +152,7 @@ class _Scan:
             job.progress = before / count
             await self._move_to(step)
             if self._tasks:
-                # No more than two pictures are kept whole.
+                # At most two full-size pictures stay in memory.
                 await asyncio.wait(self._tasks)
             if number == 0:
                 job.warn(await job.run_blocking(self._timing, scanner.settle))
@@ -164,10 +163,10 @@ class _Scan:
             view = asyncio.create_task(self._check_view(step.looks, taken, earlier))
             self._tasks.append(view)
             if seen < count:
-                # Before the robot moves again: what is there may be a hand, or no cube.
+                # Before the robot moves again: a hand may be in view, or no cube.
                 await asyncio.wait({view})
-            # The robot goes on to the next look while this one's pictures are encoded and written.
-            # Both at once would take the memory of both.
+            # The robot moves on while these pictures are encoded and written, but not while they
+            # are checked: both at once would need the memory of both.
             self._tasks.append(asyncio.create_task(self._show(step.looks, taken, first)))
             if view.done():
                 view.result()
@@ -176,7 +175,6 @@ class _Scan:
         self.state = tour.end
 
     async def _move_to(self, step: ScanStep) -> None:
-        """Perform the motion that leads to a step's looks, if any."""
         if step.moves:
             job, schedule = self._job, step.plan.schedule()
             job.live.move("look", [step.plan])
@@ -188,9 +186,10 @@ class _Scan:
     async def _reduce(
         self, taken: Sequence[FaceImage], step: ScanStep, *, is_placed: bool
     ) -> list[FaceImage]:
-        """Return the images without the rest of their pictures, and note them for the drift watch.
+        """Return the images with reduced pictures, and note them for the drift watch.
 
-        A person may have put the cube in askew; it ``is_placed`` once the robot has moved it.
+        A person may have inserted the cube askew. It ``is_placed`` once the robot has moved it;
+        only then are images noted.
         """
         images = await asyncio.to_thread(lambda: [image.reduce() for image in taken])
         if is_placed and not self._is_check:
@@ -200,7 +199,7 @@ class _Scan:
         return images
 
     async def _may_end_early(self) -> bool:
-        """Return whether the faces seen leave only one cube, and the policy ends the scan then."""
+        """Return whether the policy lets the scan end early and the images allow only one cube."""
         if self._is_check or not self._machine.policy.end_scan_early:
             return False
         if len({image.face for image in self.images}) < TELLING_FACES:
@@ -212,7 +211,7 @@ class _Scan:
             return False
 
     async def _read(self) -> CubeReading:
-        """Decide the cube. Keep a drawing of the reading, or of its failure, for the record."""
+        """Read the cube. Keep a drawing of the reading, or of its failure, for the record."""
         job, scanner = self._job, self._machine.scanner
         try:
             reading = await job.run_blocking("read", scanner.read, self.images)
@@ -226,9 +225,9 @@ class _Scan:
         return reading
 
     async def _wait_for_clear_view(self, view: ScanError, limit_s: float) -> float:
-        """Look again without moving until the view is clear. Return the seconds that took.
+        """Take pictures without moving until the view is clear. Return the seconds it took.
 
-        Raises the ``ScanError`` that says what is in view at the end of the time.
+        After ``limit_s``, raise the ``ScanError`` that names what is in view then.
         """
         job, scanner = self._job, self._machine.scanner
         began = job.elapsed_s
@@ -240,7 +239,7 @@ class _Scan:
             if job.step != step:
                 job.enter(self._phase, step)
             await asyncio.sleep(LOOK_EVERY_S)
-            try:  # a camera that finds faces itself reports here already that there are none
+            try:  # where a camera's faces are searched for, take() already fails if none is found
                 taken = await job.run_blocking("wait", scanner.take, view.looks, moved=True)
                 await job.run_blocking("wait", scanner.check_view, taken)
                 clear += 1
@@ -251,9 +250,9 @@ class _Scan:
     async def _check_view(
         self, looks: Sequence[FaceView], taken: Sequence[FaceImage], before: Sequence[FaceImage]
     ) -> None:
-        """Raise ``ScanError`` with these ``looks`` if one shows anything but the cube.
+        """Raise ``ScanError`` with these ``looks`` if a picture shows anything but the cube.
 
-        ``before``: the images of earlier looks.
+        ``before``: the images taken before these.
         """
         try:
             await self._job.run_blocking("view", self._machine.scanner.check_view, taken, before)
@@ -264,7 +263,7 @@ class _Scan:
     async def _show(
         self, looks: Sequence[FaceView], taken: Sequence[FaceImage], first: int
     ) -> None:
-        """Show pictures to viewers, and put them, from number ``first`` on, into the record."""
+        """Show pictures to viewers, and save them with the record, numbered from ``first``."""
         for frame, shown in groupby(zip(looks, taken, strict=True), lambda look: look[1].frame):
             of_frame = list(shown)
             names = [
@@ -294,7 +293,7 @@ def _facts(reading: CubeReading) -> JsonObject:
 
 
 def note_recovery(job: Job, text: Note) -> None:
-    """Put a recovery into the record; the same one twice in a row is recorded once."""
+    """Record a recovery, unless it repeats the last one."""
     if job.record.recoveries[-1:] != [text]:
         job.record.recoveries.append(text)
         job.record.notes += notes_of([text])

@@ -42,16 +42,16 @@ from solver.files import BadFile, JsonObject
 log = logging.getLogger("cubistd.api")
 
 MAX_BODY = 128 * 1024
-"""Bytes; the largest is a profile of 64 KB as JSON."""
+"""Maximum bytes of a body. The largest is a profile of 64 KB as JSON."""
 
 MOST_FOLLOWERS = 64
-"""Most programs that follow the events at one socket."""
+"""Maximum number of programs that follow the events at one socket."""
 
 TOO_MANY = "too-many"
-"""Code of a :class:`CubistError` if no more connections can last."""
+"""Code of a :class:`CubistError`: there are too many lasting connections."""
 
 SOCKETS = len(Program) + 1
-"""Most sockets the daemon serves: its own, and one for each program."""
+"""Maximum number of sockets the daemon serves: its own, and one for each program."""
 
 SOCKET_MODE = 0o660
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -89,8 +89,8 @@ async def serving(
 ) -> AsyncIterator[None]:
     """Serve at the socket ``path``, replacing what a crash left there; remove it at the end.
 
-    ``group`` may connect. Without one, or if the system has no such group or the daemon is not in
-    it (as without the service), the daemon's own group may.
+    ``group`` may connect. Without one, or if it does not exist or does not include the daemon (as
+    without the service), the daemon's own group may.
 
     The caller holds the daemon's lock, so no other daemon is listening.
     """
@@ -177,7 +177,7 @@ def _handler(
 
 def _lease(maintenance: Maintenance) -> Handler:
     """Return the handler that keeps maintenance open until its connection ends, or until another
-    person takes over: the last line of the answer is that reason, a ``NoteRecord``. Its header
+    person takes over. The last line of the answer is then the reason, a ``NoteRecord``. Its header
     names the session."""
 
     async def handler(request: web.Request) -> web.StreamResponse:
@@ -260,7 +260,7 @@ def _check_rights(body: BaseModel | None, program: Program | None) -> None:
 
 
 def _checked_query(request: web.Request, route: Route) -> dict[str, str]:
-    """Return the query parameters, checked; an impossible path parameter is a 404."""
+    """Return the query parameters, checked. An impossible path parameter is a 404."""
     for parameter in route.parameters:
         if parameter.place == "path":
             text = request.match_info[parameter.name]
@@ -288,7 +288,7 @@ def _check_value(parameter: Parameter, text: str) -> None:
 
 
 def explain(error: Exception) -> http_server.ErrorAnswer | None:
-    """Return the answer to an error of Cubist's (an ``ErrorReply``), None for any other."""
+    """Return the answer to a :class:`CubistError` (an ``ErrorReply``); None for other errors."""
     if not isinstance(error, CubistError):
         return None
     status, name = _status_of(error)
@@ -304,14 +304,13 @@ def explain(error: Exception) -> http_server.ErrorAnswer | None:
 
 
 def _status_of(error: CubistError) -> tuple[int, str]:
-    """Return the HTTP status and the stable name of an error."""
     if isinstance(error, StorageError):
         return (404 if error.code == NOT_STORED else 507), "storage"
     if isinstance(error, Conflict):
         return 409, "refused"
     if error.code == TOO_MANY:
         return 503, TOO_MANY
-    # One with a code of its own was found deep in the program, not in the client's request.
+    # An error with its own code was found deep in the program, not in the client's request.
     invalid = isinstance(error, InvalidRequest) and error.code == InvalidRequest.code
     bad = invalid or isinstance(error, (BadCalibration, BadProfile))
     return (400, "bad-request") if bad else (503, "robot")

@@ -29,12 +29,13 @@ RESTART_CODE = 75
 
 @dataclass(frozen=True)
 class Options:
-    """``twin`` is the socket of a simulated robot; ``port`` overrides the profile's serial port.
+    """The daemon's options.
 
-    ``size``: layers of the cube, for a robot that takes several; None: as its profile says.
-    ``page_calibrates``: whether the page on the robot may calibrate it. ``page_manages``: whether
-    it may change the profile and restart the daemon. ``supervised``: something other than systemd
-    starts the daemon again when it ends with :data:`RESTART_CODE`.
+    ``size``: layers of the cube, for a robot that accepts several sizes (default: the profile's).
+    ``port`` overrides the profile's serial port. ``twin``: the socket of a simulated robot.
+    ``page_calibrates``: the page on the robot may calibrate it. ``page_manages``: the page may
+    change the profile and restart the daemon. ``supervised``: something other than systemd
+    restarts the daemon when it ends with :data:`RESTART_CODE`.
     """
 
     profile: str
@@ -50,17 +51,17 @@ class Options:
 
     @property
     def socket_path(self) -> Path:
-        """The control socket."""
+        """The path of the control socket."""
         return self.runtime_dir / "control.sock"
 
     @property
     def lock_path(self) -> Path:
-        """The lock that one daemon holds."""
+        """The path of the lock that a running daemon holds."""
         return self.runtime_dir / "cubistd.lock"
 
 
 def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> Options:
-    """Read flags; leaves with exit code 2 and a message when they are wrong."""
+    """Parse flags. Exit with code 2 and a message if they are wrong."""
     parser = make_parser(environ)
     found = parser.parse_args(arguments)
     for name, option in (
@@ -108,23 +109,23 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
 
 
 ON_PURPOSE = (signal.SIGTERM, signal.SIGINT)
-"""Signals of a person, or of a service manager that stops the daemon."""
+"""Signals with which a person or a service manager stops the daemon."""
 
 END_SIGNALS = (
     *ON_PURPOSE,
     *(signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM),
     *(signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR, signal.SIGXCPU),
 )
-"""Every signal that would end the process wherever it is and that a process can catch.
+"""Every signal that a process can catch and that would otherwise end it.
 
-Not those of a program's own error, after which nothing it does can be relied on.
+Signals of a program's own errors are excluded: nothing it does after one is reliable.
 """
 
 
 class EndSignals:
-    """Ends the daemon in order for any of :data:`END_SIGNALS`.
+    """Ends the daemon in order on any of :data:`END_SIGNALS`.
 
-    A signal that was ignored when the process began stays ignored: nohup wants that of SIGHUP.
+    A signal that was ignored when the process began stays ignored, as nohup needs for SIGHUP.
     """
 
     def __init__(self) -> None:
@@ -132,7 +133,7 @@ class EndSignals:
         self._numbers = [n for n in END_SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
 
     def exit_at_once(self) -> None:
-        """Leave where the program is, with the signal's exit code: while nothing can move yet."""
+        """Make signals exit at once with their exit codes, while nothing can move yet."""
 
         def leave(number: int, _frame: object) -> None:
             self._received = number
@@ -143,7 +144,7 @@ class EndSignals:
                 signal.signal(number, leave)
 
     def call(self, loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> None:
-        """Call ``end`` in the event loop from now on."""
+        """Make signals call ``end`` in the event loop from now on."""
         for number in self._numbers:
             loop.add_signal_handler(number, self._end, number, end)
 
@@ -154,10 +155,10 @@ class EndSignals:
 
     @property
     def exit_code(self) -> int:
-        """0 unless a signal other than :data:`ON_PURPOSE` arrived, else 128 plus its number.
+        """The exit code: 128 plus the number of a signal not in :data:`ON_PURPOSE`, otherwise 0.
 
-        systemd then starts the daemon again, as after a failure. Left to itself, systemd takes an
-        end by SIGHUP for an intended one.
+        A nonzero code makes systemd restart the daemon, as after a failure. Without one, systemd
+        would consider an end by SIGHUP intended.
         """
         by = self._received
         return 0 if by is None or by in ON_PURPOSE else 128 + by
@@ -165,11 +166,11 @@ class EndSignals:
 
 @contextlib.contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the exclusive lock at ``path``; raises :class:`InvalidRequest` if another process does.
+    """Hold the exclusive lock at ``path``. Raise :class:`InvalidRequest` if another process does.
 
-    The kernel drops the lock with the process, however it ends, so a file left behind means
-    nothing. It is never removed: removing it would let two processes lock two files of one name.
-    Raises :class:`StorageError` for anything that is not an ordinary file.
+    The kernel releases the lock when the process ends, however it ends, so a file left behind
+    means nothing. It is never removed: otherwise two processes could lock two files of one name.
+    Raise :class:`StorageError` if the path is not an ordinary file.
     """
     try:
         descriptor = open_file(path, os.O_RDWR | os.O_CREAT)
@@ -201,7 +202,7 @@ class Notifier:
     """Reports the daemon's state to the service manager; does nothing if there is none.
 
     ``address``: the manager's datagram socket (``@name`` for the abstract namespace) or None.
-    ``watchdog_s``: seconds within which the manager wants a sign of life, or None.
+    ``watchdog_s``: seconds within which the manager expects a keep-alive, or None.
     """
 
     address: str | None = None
@@ -216,7 +217,7 @@ class Notifier:
         return cls(environ.get("NOTIFY_SOCKET"), period or None)
 
     def ready(self, status: str) -> None:
-        """Say that the service is up."""
+        """Report that the service is up."""
         self._send(f"READY=1\nSTATUS={one_line(status)}")
 
     def status(self, status: str) -> None:
@@ -228,7 +229,7 @@ class Notifier:
         self._send("WATCHDOG=1")
 
     def stopping(self, status: str) -> None:
-        """Say that we are shutting down on purpose."""
+        """Report an intended shutdown."""
         self._send(f"STOPPING=1\nSTATUS={one_line(status)}")
 
     def _send(self, message: str) -> None:
@@ -239,7 +240,7 @@ class Notifier:
             try:
                 channel.sendto(message.encode(), address)
             except OSError:
-                # A manager that has gone is no reason to let go of the robot.
+                # A missing manager is no reason to let go of the robot.
                 return
 
 
@@ -253,16 +254,16 @@ _PRIORITIES = {
 
 
 class JournalFormatter(logging.Formatter):
-    """``<6>text``: sd-daemon(3)'s prefixes; every line of a traceback gets its own."""
+    """Prefixes every line, also of a traceback, with a priority (``<6>text``): sd-daemon(3)."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record's lines, each with the record's priority."""
+        """Return the record's lines, each with the record's priority."""
         priority = _PRIORITIES.get(record.levelno, 5)
         return "\n".join(f"<{priority}>{line}" for line in super().format(record).splitlines())
 
 
 def configure_logging(level: str) -> None:
-    """Log to standard error, for the journal when that is where it goes."""
+    """Log to standard error, in the journal's format if it goes there."""
     handler = logging.StreamHandler(sys.stderr)
     if os.environ.get("JOURNAL_STREAM"):
         handler.setFormatter(JournalFormatter("%(message)s"))
@@ -275,12 +276,12 @@ def configure_logging(level: str) -> None:
 
 
 def ending(record: RunRecord) -> str:
-    """Return how a job ended: ``stopped after 3.2 s: stopped by a person``."""
+    """Return a job's outcome as text: ``stopped after 3.2 s: stopped by a person``."""
     text = f"{record.outcome} after {record.duration_s:.1f} s"
     return f"{text}: {record.reason}" if record.reason else text
 
 
 def complaint(error: Exception) -> str:
-    """Return an error's text with its remedy, which most texts name already."""
+    """Return an error's text, followed by its remedy unless the text names it already."""
     text, remedy = str(error), str(getattr(error, "remedy", ""))
     return text if remedy in text else advise(text, remedy)

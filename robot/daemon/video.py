@@ -1,9 +1,9 @@
 """Pictures of the turning robot: live for viewers, and gathered for the time-lapse of the run.
 
-The camera belongs to the job. Between the first turn and the end of the plan no look needs it, so
-a picture may be taken if it is certain to be done before the look that follows: the motion has to
-last longer, at its pace so far, than :attr:`JpegCache.margin_s`. While the robot homes, looks or
-searches, viewers see the pictures that the job itself takes.
+The camera belongs to the job, which takes no pictures between the first turn and the end of the
+plan. Meanwhile a picture may be taken for viewers if it is certain to be finished before the job's
+next one: the motion must last longer, at its pace so far, than :attr:`JpegCache.margin_s`. While
+the robot homes, scans or searches, viewers see the pictures that the job takes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ log = logging.getLogger("cubistd")
 
 
 class JobVideo:
-    """The pictures of one job; used from the event loop's thread only.
+    """The pictures of one job. Use it in the event loop's thread only.
 
-    ``is_turning`` tells if the robot makes the turns of a plan now.
+    ``is_turning`` returns whether the robot is performing the turns of a plan.
     """
 
     def __init__(
@@ -45,16 +45,16 @@ class JobVideo:
 
     @property
     def is_camera_free(self) -> bool:
-        """True while the robot turns for long enough that a picture delays no look."""
+        """True while the turns last long enough that a picture does not delay the job's next."""
         left_s = self._job.motion_left_s
         if self._has_failed or left_s is None or not self._is_turning():
             return False
         return left_s > self._pictures.margin_s
 
     async def take(self, camera: str) -> None:
-        """Take a picture if the camera is free; :meth:`JpegCache.latest` has it then.
+        """Take a picture, which :meth:`JpegCache.latest` then returns, if the camera is free.
 
-        A camera that fails is left alone for the rest of the job: what its looks need comes first.
+        After a failure, take none for the rest of the job: the job's own pictures come first.
         """
         take = partial(self._machine.scanner.preview, camera)
         try:
@@ -63,7 +63,7 @@ class JobVideo:
             self._has_failed = True
             log.warning("run %s: no more video: %s", self._job.record.id, error)
         except Exception:
-            # Whatever a picture for viewers fails for, the job goes on.
+            # If a picture for viewers fails, the job goes on.
             self._has_failed = True
             log.exception("run %s: no more video", self._job.record.id)
 
@@ -80,7 +80,7 @@ class JobVideo:
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await self._add(self._lapse)  # the last look, after which the job ended at once
+            await self._add(self._lapse)  # the last picture, after which the job ended at once
 
     async def _gather(self, lapse: TimeLapse) -> None:
         while True:
@@ -92,7 +92,7 @@ class JobVideo:
     async def _add(self, lapse: TimeLapse) -> None:
         """Add the first camera's picture if it is a new one.
 
-        Those of other cameras are left out: a time-lapse that changes its point of view flickers.
+        Leave out other cameras: a time-lapse that changes its point of view flickers.
         """
         shown = self._pictures.latest(self._camera)
         if shown is None or shown.number == self._added:
@@ -102,7 +102,7 @@ class JobVideo:
         try:
             await asyncio.to_thread(lapse.add, taken_s, shown.jpeg)
         except Exception:
-            # Whatever a picture fails for, the job ends as it would without a time-lapse.
+            # If a picture fails, the job ends as it would without a time-lapse.
             log.exception("run %s: a picture is missing in the time-lapse", self._job.record.id)
 
     def _number_shown(self) -> int:
@@ -110,21 +110,20 @@ class JobVideo:
         return 0 if shown is None else shown.number
 
     async def save_time_lapse(self) -> bool:
-        """Add the time-lapse to the record of the job that is over; return whether it has one."""
+        """Add the time-lapse to the finished job's record. Return whether it has one."""
         lapse, self._lapse = self._lapse, None
         if lapse is None:
             return False
         try:
             animation = await run_behind_others(lapse.animate)
         except Exception:
-            # Whatever a drawing fails for, the job ended as it did.
+            # The outcome of the job does not depend on its time-lapse.
             log.exception("run %s: no time-lapse could be made", self._job.record.id)
             return False
         return bool(animation) and await self._job.add_photo(TIME_LAPSE_NAME, animation)
 
 
 def _first_camera(machine: Machine) -> str | None:
-    """Return the name of a robot's first camera; None if it has no camera."""
     try:
         return machine.scanner.camera_named(None)
     except CubistError:

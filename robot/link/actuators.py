@@ -1,4 +1,4 @@
-"""Actuators as the microcontroller needs to know them."""
+"""The configuration of actuators for the microcontroller."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from robot.settings.board_table import TICKS_PER_S
 UNLIMITED_STEPS = 2**31 - 1
 
 SERVO_SLOW_US = 1000.0
-"""Least time for each microsecond of pulse of a slow motion: half a turn takes two seconds."""
+"""Minimum time for each microsecond of pulse of a slow motion: half a turn takes two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndstopHoming:
-    """A stepper's way to find its end stop; speeds in steps/s, ``direction`` +1 or -1.
+    """A stepper's search for its end stop. Speeds in steps/s, ``direction`` +1 or -1.
 
-    ``edge_position`` is the position in steps at which the end stop answers.
+    ``edge_position``: the position in steps at which the end stop becomes active.
     """
 
     pin: int
@@ -49,8 +49,9 @@ class EndstopHoming:
 
 @dataclass(frozen=True, slots=True)
 class TurnCheckSetup:
-    """The check of a stepper's sensor after each turn: active at ``at_steps`` and every
-    ``every_steps`` (1..65535) from there, nowhere else. Homing, if any, has the same pin and level.
+    """The check of a stepper's sensor after each turn. The sensor is active at ``at_steps``, every
+    ``every_steps`` (1..65535) from there, and nowhere else. Homing, if any, uses the same pin and
+    level.
     """
 
     pin: int
@@ -86,7 +87,7 @@ class ServoSetup:
 
     @property
     def homed_at(self) -> int:
-        """Position at which the microcontroller has homed it."""
+        """Position after homing by the microcontroller."""
         return self.start_us if self.stands_at is None else self.stands_at
 
     @property
@@ -100,7 +101,7 @@ class ServoSetup:
         return False
 
     def standing_at(self, place: int | None) -> ServoSetup:
-        """Return a copy whose first pulse is ``place``, by default that of its start."""
+        """Return a copy whose first pulse is ``place`` (default: its start)."""
         return replace(self, stands_at=place)
 
     @property
@@ -164,8 +165,8 @@ class ServoSetup:
 class StepperSetup:
     """A stepper; positions in steps.
 
-    Without ``homing`` it counts as standing at ``stands_at`` when homed, by default at
-    ``start_steps``, unless the microcontroller knows its position. After homing it moves to
+    Without ``homing`` the microcontroller homes it by assuming that it is at ``stands_at``
+    (default: ``start_steps``), unless it knows the position. After homing it moves to
     ``start_steps``, within ``limits``. Positions that differ by a multiple of ``period_steps`` look
     the same. With play (``backlash_steps``) homing and every motion end forwards. Without power it
     stays in place if it is ``self_locking``. Calibration may try up to ``fastest`` steps/s.
@@ -199,7 +200,7 @@ class StepperSetup:
 
     @property
     def homed_at(self) -> int:
-        """Position at which the microcontroller has homed it, play taken up backwards."""
+        """Position after homing by the microcontroller, with play taken up backwards."""
         if self.homing is None:
             return self.start_steps if self.stands_at is None else self.stands_at
         return self.homing.edge_position - (self.backlash_steps if self.homing.direction < 0 else 0)
@@ -210,7 +211,7 @@ class StepperSetup:
         return self.homing is None
 
     def standing_at(self, place: int | None) -> StepperSetup:
-        """Return a copy that counts as standing at ``place``; itself, if it has an end stop."""
+        """Return a copy that is assumed to be at ``place``; itself, if it has an end stop."""
         return replace(self, stands_at=place) if self.counts_only else self
 
     @property
@@ -303,7 +304,7 @@ def configuration(
 
 
 def configuration_crc(messages: Sequence[Message]) -> int:
-    """Return the checksum by which board and host recognise the same configuration."""
+    """Return the checksum with which board and host recognise the same configuration."""
     described = [message for message in messages if not isinstance(message, ConfigEnd)]
     return crc16(b"".join(message.payload() for message in described))
 

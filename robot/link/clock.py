@@ -10,26 +10,27 @@ from dataclasses import dataclass
 from robot.settings.board_table import TICKS_PER_S
 
 WRAP = 1 << 32
-"""A board counts its ticks so far."""
+"""Ticks after which a board's counter wraps."""
 WINDOW_S = 1.0
-"""The best comparison of each such time is kept."""
+"""Length of a window, in which only the best comparison is kept."""
 WINDOWS = 120
 RECENT = 64
-"""Comparisons since time was forgotten that are kept."""
+"""Number of comparisons kept since time was forgotten."""
 ASKING = 0.2
-"""Part of the time there and back that a question takes: a Ping is much shorter than a Status."""
+"""Fraction of the round trip that a question takes: a Ping is much shorter than a Status."""
 AGEING = 200e-6
-"""Seconds by which two clocks may part in a second: what makes an older comparison worse."""
+"""Seconds by which two clocks may diverge in a second. This makes older comparisons worse."""
 EVEN = 2 * AGEING
-"""Bounds of the drift that contradict each other by more are those of no clock: a simulated board
-whose computer was busy, or a computer that slept."""
+"""Contradiction of the bounds of a drift above which time did not pass evenly: the computer of a
+simulated board was busy, or a computer slept."""
 MOST_DRIFT = 0.01
-"""Of a ceramic resonator, with room. What seems to be beyond is a simulation, whose pace varies."""
+"""Maximum drift of a ceramic resonator, with a margin. Only a simulation, whose pace varies, may
+exceed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A board's clock read ``ticks`` between two moments of this computer's clock, in seconds."""
+    """A reading ``ticks`` of a board's clock, between two times of this computer's, in seconds."""
 
     asked_at: float
     heard_at: float
@@ -37,12 +38,12 @@ class Comparison:
 
     @property
     def at(self) -> float:
-        """The most likely moment: most of the time the answer was on its way."""
+        """Most likely time of the reading: the answer takes most of the round trip."""
         return self.asked_at + ASKING * (self.heard_at - self.asked_at)
 
     @property
     def doubt_s(self) -> float:
-        """The largest distance of the true moment from it."""
+        """Largest distance of the true time from :attr:`at`."""
         return self.heard_at - self.at
 
 
@@ -59,13 +60,13 @@ class BoardClock:
     def forget_time(self) -> None:
         """Use only new comparisons for the time from now on; older ones still give the drift.
 
-        A board under simulation loses time when its computer is busy, as no quartz does.
+        Unlike a quartz, a simulated board loses time when its computer is busy.
         """
         self._only_new = True
         self._new.clear()
 
     def compare(self, asked_at: float, heard_at: float, told: int) -> None:
-        """Note the ticks that the board reported, of which it sends the lower 32 bits."""
+        """Note the ticks that the board reported. It sends their lower 32 bits."""
         ticks = self._latest + (told - self._latest) % WRAP if self._kept else told
         self._latest = ticks
         new = Comparison(asked_at, heard_at, ticks)
@@ -95,7 +96,7 @@ class BoardClock:
 
     @property
     def drift_bounds(self) -> tuple[float, float] | None:
-        """The least and most by which it may be faster; None if time did not pass evenly.
+        """Lower and upper bound of the drift; None if time did not pass evenly.
 
         Every two comparisons give bounds, and the drift lies within all of them.
         """
@@ -112,12 +113,12 @@ class BoardClock:
         return low, high
 
     def doubt_s(self, at: float) -> float:
-        """Return the error :meth:`tick_at` may have, unless the clocks part unusually fast."""
+        """Return the maximum error of :meth:`tick_at`, unless the clocks diverge unusually fast."""
         best = self._best_at(at)
         return best.doubt_s + AGEING * abs(at - best.at)
 
     def tick_at(self, at: float) -> int:
-        """Return all its ticks at a time in seconds; it has been compared."""
+        """Return the board's ticks at a time in seconds. Compare the clocks first."""
         best = self._best_at(at)
         return round(best.ticks + (at - best.at) * TICKS_PER_S * (1 + self.drift))
 
@@ -137,9 +138,9 @@ def _nearest_to_zero(bounds: tuple[float, float]) -> float:
 
 
 def certain_drifts(bounds: Mapping[str, tuple[float, float] | None]) -> dict[str, float]:
-    """Return by how much each board's clock is certainly faster than this computer's.
+    """Return the rates by which the boards' clocks are certainly faster than this computer's.
 
-    Boards that may go alike are taken to: those of a simulation share their time, whatever it does.
+    Boards whose rates may be equal get zeros: simulated boards share their time, whatever it does.
     """
     known = [pair for pair in bounds.values() if pair is not None]
     may_be_alike = max((low for low, _ in known), default=0.0) <= min(
@@ -155,9 +156,9 @@ def difference_bounds(
 ) -> tuple[float, float]:
     """Return bounds, in ticks, of the lead of another board's clock over one board's.
 
-    A board reads its clock between question and answer. So what one board told before the other was
-    asked, it read before the other did. This holds however long anything took by this computer's
-    clock: also where the computer, or what simulates the boards, is busy.
+    A board reads its clock between question and answer. So if one board's answer came before the
+    other was asked, it also read its clock before the other. This holds however long anything took
+    by this computer's clock, even if the computer or the simulation of the boards is busy.
     """
     highest = [b.ticks - a.ticks for a in one for b in other if a.heard_at <= b.asked_at]
     lowest = [b.ticks - a.ticks for a in one for b in other if b.heard_at <= a.asked_at]

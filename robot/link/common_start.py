@@ -1,12 +1,12 @@
-"""The common start of a plan on several boards, by clocks that are seen to agree.
+"""The common start of a plan on several boards, by clocks that are checked to agree.
 
-Every board is told a tick of its own clock. The ticks follow from comparing each clock with this
-computer's, which is exact where time passes evenly. Where it does not - the computer is busy, a
-board stood still, a simulation lost time between one board's answer and the other's - only the
-order of questions and answers is certain, so the ticks are kept within the bounds that follow from
-that (:func:`robot.link.clock.difference_bounds`). The boards are asked in turn, which makes
-these bounds narrow. Once the start is ordered they are asked again: a start that is in doubt, or is
-not known to be right in time, is taken back before anything moves, and tried anew.
+Every board gets a tick of its own clock. The ticks follow from comparing each clock with this
+computer's, which is exact if time passes evenly. If it does not - the computer is busy, a board
+stood still, a simulation lost time between the answers of two boards - only the order of questions
+and answers is certain. So the ticks are kept within the bounds that follow from this order
+(:func:`robot.link.clock.difference_bounds`). The boards are asked in turn, which makes these bounds
+narrow. Once the start is ordered they are asked again. A start that is in doubt, or is not
+confirmed in time, is taken back before anything moves, and tried again.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ log = logging.getLogger("cubistd")
 T = TypeVar("T")
 
 LEAD_S = 0.1
-"""From when all boards are ready to their start: time to order it and to ask again."""
+"""Seconds between all boards being ready and their start: time to order it and to ask again."""
 ON_A_BAD_LINE = 4
-"""Additional lead where orders have to be sent again."""
+"""Factor of the lead on a bad line, where orders have to be sent again."""
 BAD_LINE = 0.02
-"""Share of messages damaged or sent again from which a line counts as bad."""
+"""Fraction of messages damaged or sent again above which a line counts as bad."""
 TAKE_BACK = 0.4
-"""Part of the lead in which a start can be taken back: it must be known to be right before."""
+"""Fraction of the lead reserved for taking a start back. It must be confirmed before that."""
 STARTS = 4
-"""Number of tries, each with twice the lead."""
+"""Number of attempts, each with twice the lead."""
 COMPARISONS = 4
-"""Rounds of comparing the clocks before a start, until they are known well enough."""
+"""Maximum rounds of comparing the clocks before a start, until they are known well enough."""
 CHECKS = 2
-"""Questions to each board once the start is ordered."""
+"""Number of questions to each board once the start is ordered."""
 TOGETHER_S = 0.01
-"""The most by which boards may start apart for all that is certain."""
+"""Maximum uncertainty of the difference between the boards' starts."""
 SLACK_S = 0.001
 """Margin by which a start may miss the bounds of the check."""
 
@@ -66,11 +66,11 @@ class CommonStart:
         return BoardGate(self, board)
 
     def give_up(self) -> None:
-        """Keep every board from starting that has not started yet."""
+        """Prevent the start of every board that has not started yet."""
         self.meeting.give_up()
 
     def choose_ticks(self) -> Mapping[str, int] | None:
-        """The boards' ticks of a start after the lead; None where these are not certain enough."""
+        """Return the boards' ticks of a start after the lead; None if they are too uncertain."""
         self.lead_s *= ON_A_BAD_LINE if self._line_is_bad and self.lead_s == LEAD_S else 1
         now = self._clock()
         at_now = {name: clock.tick_at(now) for name, clock in self._clocks.items()}
@@ -89,7 +89,7 @@ class CommonStart:
         return ticks
 
     def keep_or_take_back(self) -> bool:
-        """Return whether the start is kept; the next one has twice the lead."""
+        """Return whether the start is kept. The next one has twice the lead."""
         self.lead_s *= 2
         kept = self._is_right()
         if not kept:
@@ -144,14 +144,14 @@ class BoardGate:
     left: int = STARTS
 
     async def all_uploaded(self) -> None:
-        """Wait until every board has its part of the plan; raises the fault after too many."""
+        """Wait until every board has its part of the plan. Raise after too many attempts."""
         if self.left == 0:
             raise RobotError(Fault.CLOCKS_APART, detail=self.start.complaint)
         self.left -= 1
         await self.start.meeting.all_here(lambda: None)
 
     async def start_tick(self, session: LinkSession) -> int:
-        """Compare the clocks; the tick of the board's own at which all start."""
+        """Compare the clocks. Return the tick of this board's clock at which all start."""
         self.start.sessions[self.board] = session
         for _ in range(COMPARISONS):
             session.board_clock.forget_time()
@@ -162,7 +162,7 @@ class BoardGate:
         raise RobotError(Fault.CLOCKS_APART, detail=self.start.complaint)
 
     async def is_kept(self, session: LinkSession) -> bool:
-        """See that the start that was ordered is right; if not, it is to be taken back at once."""
+        """Return whether the start that was ordered is right. If not, take it back at once."""
         clock, tick = session.board_clock, self.start.ticks[self.board]
         clock.forget_time()
         self.start.in_time[self.board] = False
@@ -178,7 +178,7 @@ class BoardGate:
 
 
 class _Meeting:
-    """A barrier for a number of links, used repeatedly; the last to arrive decides for all."""
+    """A reusable barrier for a number of links. The last to arrive decides for all."""
 
     def __init__(self, expected: int) -> None:
         self._expected = self._missing = expected
@@ -186,7 +186,7 @@ class _Meeting:
         self._over = False
 
     async def all_here(self, decide: Callable[[], T]) -> T:
-        """Wait for the others; what was decided."""
+        """Wait for the others. Return the decision."""
         if self._over:
             raise asyncio.CancelledError
         decided = self._decided or asyncio.get_running_loop().create_future()
@@ -197,7 +197,7 @@ class _Meeting:
         return cast(T, await asyncio.shield(decided))
 
     def give_up(self) -> None:
-        """Who waits, or comes later, is cancelled."""
+        """Cancel all links that wait now, or come later."""
         self._over = True
         if self._decided is not None:
             self._decided.cancel()

@@ -27,7 +27,7 @@ _CURRENT_SHIFT, _CURRENT_MASK = 16, 0x1F
 class DriverSetup:
     """The set-up of a stepper's driver: its address and the values of its registers.
 
-    ``slow_interval``: shortest ticks between steps at which it detects an open load reliably.
+    ``slow_interval``: minimum ticks between steps for which it detects an open load reliably.
     ``stall_blank``: steps before a stall counts if the motor homes by stall, else 0.
     """
 
@@ -37,7 +37,7 @@ class DriverSetup:
     stall_blank: int = 0
 
     def message(self, actuator: int) -> ConfigDriver:
-        """Return the message that configures it for the stepper of that number."""
+        """Return the message that configures it for the stepper with this number."""
         pairs = (DRIVER_REGISTER.pack(*pair) for pair in self.registers.items())
         head = (actuator, self.address, self.slow_interval, self.stall_blank)
         return ConfigDriver(*head, b"".join(pairs))
@@ -45,7 +45,7 @@ class DriverSetup:
 
 @dataclass(frozen=True, slots=True)
 class DriverState:
-    """A stepper's driver as the board saw it last.
+    """The last state of a stepper's driver that the board has seen.
 
     ``load``: SG_RESULT, which falls as the load rises. ``current_scale``: 0 to 31.
     """
@@ -66,7 +66,7 @@ class DriverState:
 
     @property
     def is_warm(self) -> bool:
-        """True from 120 degrees on, well before it switches itself off."""
+        """True above 120 degrees, well before it switches itself off."""
         return bool(self.status & OVER_120_C)
 
     @property
@@ -89,7 +89,7 @@ def parse_drivers(states: DriverStates, names: Sequence[str]) -> tuple[DriverSta
 
 
 def warm_drivers(states: Sequence[DriverState]) -> Iterator[Note]:
-    """Return a note for each driver that is about to overheat."""
+    """Yield a note for each driver that is about to overheat."""
     for state in states:
         if state.is_warm:
             yield Note.of(

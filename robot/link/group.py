@@ -1,6 +1,6 @@
 """The boards of one robot: plans split among them, the quality of their lines, a thread for them.
 
-Also for a robot with one board, which is a group of one link.
+A robot with one board has a group of one link.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ T = TypeVar("T")
 
 
 class LinkGroup:
-    """The links to all boards of a robot, by the names of these; often there is one only.
+    """The links to all boards of a robot, by the boards' names. Often there is only one.
 
-    Faults are those of the links. Where there are several boards, a fault names the board that has
-    it unless it names an actuator.
+    Faults are those of the links. If there are several boards, a fault names its board unless it
+    names an actuator.
     """
 
     def __init__(self, links: Mapping[str, Link], clock: Clock = time.monotonic) -> None:
@@ -49,7 +49,7 @@ class LinkGroup:
         }
 
     async def open(self) -> dict[str, Capabilities]:
-        """Connect to all boards and greet them; return what each can do, by name."""
+        """Connect to all boards and greet them. Return their capabilities by name."""
         return await self._order_all(Link.open)
 
     async def close(self) -> None:
@@ -66,7 +66,7 @@ class LinkGroup:
             link.adopt([setup for setup in actuators if self._board_of[setup.name] == name])
 
     async def home(self, names: Sequence[str] | None = None) -> None:
-        """Home actuators one after the other (None: all in their order), then go to the start."""
+        """Home actuators (default: all) one after the other, and move each to its start."""
         self._stopping = False
         for actuator in self._board_of if names is None else names:
             self._raise_if_stopping("before it began")
@@ -108,7 +108,7 @@ class LinkGroup:
         return tuple(state for link in self.links.values() for state in link.drivers)
 
     def rate_share(self, schedules: Sequence[Schedule]) -> float:
-        """See :meth:`Link.rate_share`: the least of all boards."""
+        """Return the minimum of :meth:`Link.rate_share` over all boards."""
         parts = [split(one, self._board_of) for one in schedules]
         return min(
             link.rate_share([part[name] for part in parts if name in part])
@@ -116,11 +116,11 @@ class LinkGroup:
         )
 
     async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
-        """Play a schedule on all boards that it needs, started within a millisecond.
+        """Play a schedule on all boards that it needs. They start within a millisecond.
 
-        If a board would have to wait longer than a schedule can say, everything rests for a moment.
-        ``on_progress`` gets the progress of the slowest board. A fault at one board stops all;
-        raises as :meth:`Link.run`.
+        If a board would have to wait longer than a schedule allows, everything rests for a moment.
+        ``on_progress`` receives the progress of the slowest board. A fault of one board stops all.
+        Raise like :meth:`Link.run`.
         """
         if not schedule.turns:
             return Execution(0, 0, ())
@@ -164,11 +164,11 @@ class LinkGroup:
             done, _ = await asyncio.wait(runs, return_when=asyncio.FIRST_EXCEPTION)
             causes = [cause for run in done if (cause := run.exception()) is not None]
             if causes:
-                # A stop is the answer to what broke, not its cause.
+                # A stop is the consequence of a fault, not the cause.
                 cause = min(causes, key=lambda one: isinstance(one, Stopped))
                 start.give_up()
                 await self._stop_for(cause)
-                # Each notes where the stop has left its actuators.
+                # Each run notes the positions in which the stop has left its actuators.
                 await asyncio.wait(runs, timeout=STOP_PATIENCE_S)
                 raise cause
         finally:
@@ -185,12 +185,12 @@ class LinkGroup:
         )
 
     async def stop(self) -> None:
-        """Every board finishes its turns in progress; a run under way raises ``Stopped``."""
+        """Let every board finish its turns in progress. A run under way raises ``Stopped``."""
         self._stopping = True
         await self._order_all(Link.stop)
 
     async def emergency_stop(self) -> None:
-        """Stop all motion of every board now, also when one of them does not answer."""
+        """Stop all motion of every board now, even if one of them does not answer."""
         await self._order_all(Link.emergency_stop)
 
     def _raise_if_stopping(self, when: str) -> None:
@@ -198,7 +198,7 @@ class LinkGroup:
             raise Stopped(when)
 
     async def _stop_for(self, cause: BaseException) -> None:
-        """Stop all boards after a fault of one; their own faults add nothing."""
+        """Stop all boards after a fault of one. Ignore further faults."""
         at_once = isinstance(cause, RobotError) and FAULTS[cause.code].stops_at_once
         with suppress(RobotError, Stopped):
             await (self.emergency_stop() if at_once else self.stop())
@@ -255,13 +255,13 @@ def add_board_name(fault: RobotError, name: str) -> RobotError:
 
 
 BAD_SHARE = 0.002
-"""Share of damaged messages from which a cable is called bad; a good one damages none."""
+"""Fraction of damaged messages above which a cable counts as bad. A good one damages none."""
 
 FEWEST = 3
-"""Single accidents happen."""
+"""Minimum number of errors to report: single accidents happen."""
 
 RECENT_MESSAGES = 2000
-"""Messages either way, of two or three solves, by which a line is judged at least."""
+"""Minimum number of messages, sent and received, to judge a line by: two or three solves."""
 
 
 class LinkStatistics:
@@ -305,7 +305,7 @@ class LinkStatistics:
 
 
 class RecentTraffic:
-    """Recent traffic only, so that a repaired line stops being reported."""
+    """The recent traffic only, so that a repaired line stops being reported."""
 
     def __init__(self) -> None:
         self._marks = [LinkRecord()]
@@ -319,7 +319,7 @@ class RecentTraffic:
 
 
 def complaints(link: LinkRecord) -> Iterator[Note]:
-    """Return notes on what is wrong with the line, for a person."""
+    """Yield notes for people about what is wrong with the line."""
     total = max(1, link.sent + link.received)
     if link.damaged >= FEWEST and link.damaged >= BAD_SHARE * total:
         share = f"{link.damaged / total:.1%}"
@@ -353,9 +353,9 @@ L = TypeVar("L", bound=Closable)
 
 
 class LinkThread(Generic[L]):
-    """A link, or a group of links, on a loop of its own: nobody's work delays the heartbeat.
+    """A link, or a group of links, on a loop of its own, so that no work delays the heartbeat.
 
-    Progress callbacks come on the loop's thread.
+    Progress callbacks are called on the loop's thread.
     """
 
     def __init__(self, make: Callable[[], L]) -> None:
@@ -367,9 +367,9 @@ class LinkThread(Generic[L]):
         self.link = make()
 
     def wait(self, work: Coroutine[object, object, T]) -> T:
-        """Return what a coroutine of :attr:`link` returns, or raise what it raises.
+        """Run a coroutine of :attr:`link`. Return its result, or raise its error.
 
-        For a thread that may block. Raises ``LINK_LOST`` once another thread has closed this.
+        This blocks the calling thread. Raise ``LINK_LOST`` once another thread has closed this.
         """
         with self._ordering:
             if self._is_closed:
@@ -382,7 +382,7 @@ class LinkThread(Generic[L]):
             raise LinkError(Fault.LINK_LOST, detail="disconnected") from None
 
     def close(self) -> None:
-        """Disconnect and end the thread, and the waiting of all others; idempotent."""
+        """Disconnect, end the thread, and end the waits of all other threads. Idempotent."""
         with self._ordering:
             if not self._is_closed:
                 self._is_closed = True

@@ -1,14 +1,14 @@
 """Positions of the actuators: which are known, and which a person has to restore after a fault.
 
 Nothing in the robot measures a position. Servos go where their pulse says. Steppers count steps
-from a position that homing found. So a position is *known* because somebody counted every step
-since, and it stops being known when that count breaks off: the cable is pulled, the board resets,
-an end stop fires in the middle of a turn, the daemon is killed. The ledger decides what happens
-next. A motor with an end stop or an index sensor is simply homed again. A motor that only counts
-its steps (``counts_only``) cannot find out by itself; if it may stand somewhere else than at its
-start, a person must set it square, because homing would take its position for the start and every
-later turn would cut the cube's layers. Asking a person without need is a nuisance, trusting a wrong
-count breaks a cube: in doubt the ledger asks.
+from a position that homing found. So a position is *known* because every step since was counted,
+and it becomes unknown when that count breaks off: the cable is pulled, the board resets, an end
+stop fires in the middle of a turn, the daemon is killed. The ledger decides what happens next. A
+motor with an end stop or an index sensor is simply homed again. A motor that only counts its steps
+(``counts_only``) cannot find its position by itself. If it may be away from its start, a person
+must set it square, because homing would take its position for the start and every later turn would
+cut the cube's layers. Asking a person without need is a nuisance, but trusting a wrong count breaks
+a cube: in doubt the ledger asks.
 
 Each actuator is in one of five states:
 
@@ -28,21 +28,22 @@ Transitions:
 * ``note_homed`` makes an actuator homed; the end of a schedule (``end``) moves what is homed.
 * Reconnecting asks the board. What the board still knows is reported (``note_reported``): a broken
   cable alone loses nothing, because the firmware finishes its turn and goes on counting.
-* A fault ends a schedule (``performing``). Whatever its progress says was turning then is *moving*:
-  by the board's last report if the board spoke, else by the time since, at the pace seen so far.
+* A fault ends a schedule (``performing``). Actuators that were turning then, according to its
+  progress, are *moving*. If the board reported the fault, its last report gives the progress,
+  otherwise the time since that report, at the pace so far.
 * If a board fell silent, its turns are *moving* only if it greets with another boot number
   (``note_boot``): it was reset in the middle of them. With the same number it finished them.
-* ``note_powered_down`` makes what is switched off at rest reported, or forgets it if it may turn
-  without power; the board forgets it, too.
-* ``mark_lost`` declares positions lost whose history nobody saw: a job or a calibration ended with
-  its program, or a motor rested without power. It counts only for actuators that the board does
-  not report.
-* ``require_known`` comes before homing. Of the motors without a sensor that the board does not
-  report it raises, once, those that are lost, moving, or left off their start. A person then
-  squares the robot, which ``assume_start`` notes; ``note_all_homed`` ends every doubt.
+* ``note_powered_down`` makes actuators that are switched off at rest reported, or forgets them if
+  they may turn without power; the board forgets these, too.
+* ``mark_lost`` declares positions lost that nobody tracked: a job or a calibration ended with its
+  program, or a motor rested without power. It counts only for actuators that the board does not
+  report.
+* ``require_known`` runs before homing. It checks the motors without a sensor that the board does
+  not report, and raises an error, once, if any are lost, moving, or left off their start. A person
+  then squares the robot, which ``assume_start`` notes; ``note_all_homed`` ends every doubt.
 
-One power cut followed through. A robot has a table and a lid, both steppers that only count. The
-lid is up, at its start (0); the table turns from 0 to 400 in a schedule of 2 s::
+A power cut as an example. A robot has a table and a lid, both steppers that only count. The lid is
+up, at its start (0); the table turns from 0 to 400 in a schedule of 2 s::
 
     event                            homed             left                    caught moving
     homed                            table 0, lid 0    -                       -
@@ -57,10 +58,10 @@ lid is up, at its start (0); the table turns from 0 to 400 in a schedule of 2 s:
 
 In parentheses: set aside in ``moving_when_silent`` until the board shows that it was reset. At 25 %
 plus 0.4 s the schedule was at 45 %, where only the table turned. So ``require_known`` names the
-table and not the lid, which rested at its start. Had only the cable failed, the boot number would
-be the same, the board would report table 400 and lid 0, and nobody would be asked. Had the daemon
-been killed, too, the next one would know neither boot number nor schedule, and the note it finds on
-the disk would have declared both lost.
+table and not the lid, which rested at its start. If only the cable had failed, the boot number
+would be the same, the board would report table 400 and lid 0, and the ledger would ask nobody. If
+the daemon had been killed, too, the next one would know neither boot number nor schedule, and its
+note on the disk would declare both lost.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ from robot.motion.schedule import Schedule
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError
 
 STATUS_AGE_US = 100_000
-"""Age that a report of the firmware's progress may have: two heartbeats."""
+"""Maximum age of a report of the firmware's progress: two heartbeats."""
 
 Clock = Callable[[], float]
 
@@ -86,7 +87,7 @@ Clock = Callable[[], float]
 class LastPositions:
     """Positions when motion broke off, in steps or microseconds of pulse, as far as known.
 
-    ``moving``: the actuators that may have been moving; their positions are those before.
+    ``moving``: the actuators that may have been moving; theirs are the positions before the motion.
     """
 
     positions: Mapping[str, int]
@@ -95,7 +96,7 @@ class LastPositions:
 
 @dataclass(frozen=True, slots=True)
 class LostPositions:
-    """The cause for which motors without a sensor may stand anywhere; ``names``: only these."""
+    """The cause for which motors without a sensor (``names``, default: all) may be anywhere."""
 
     cause: RobotError
     names: Collection[str] | None = None
@@ -107,7 +108,7 @@ class LostPositions:
 
     @classmethod
     def of_calibration(cls, names: Collection[str] | None = None) -> LostPositions:
-        """Return the loss after calibration that broke off, or left these off their starts."""
+        """Return the loss after a calibration that broke off, or left these off their starts."""
         return cls(RobotError("not-homed", "calibration broke off"), names)
 
     @classmethod
@@ -129,7 +130,7 @@ class LostPositions:
 class BoardLedger:
     """Positions of one board's actuators by name, in steps or microseconds of pulse.
 
-    The board's link writes down here what the board reports and performs.
+    The board's link notes here what the board reports and performs.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -141,7 +142,7 @@ class BoardLedger:
         self._boot_id: int | None = None
 
     def position(self, name: str) -> int | None:
-        """Return where an actuator rests; None while it is not homed."""
+        """Return an actuator's resting position; None while it is not homed."""
         return self._homed.get(name)
 
     @property
@@ -151,12 +152,12 @@ class BoardLedger:
 
     @property
     def known(self) -> dict[str, int]:
-        """Positions of those that are homed, or were before motion broke off."""
+        """Positions of actuators that are homed, or were before motion broke off."""
         return self._remembered | self._homed
 
     @property
     def last_positions(self) -> LastPositions | None:
-        """Positions and motion as known without asking the board; None while nothing is."""
+        """Positions and motion known without asking the board; None if there are none."""
         if not self.known:
             return None
         if self.run is None:
@@ -164,7 +165,7 @@ class BoardLedger:
         return positions_after_break(self.known, self.run.schedule, self.run.executed_us)
 
     def forget_positions(self) -> None:
-        """Forget all until the board has been asked."""
+        """Forget all positions until the board reports them."""
         self._homed, self._remembered, self.run = {}, {}, None
 
     def note_reported(self, positions: Mapping[str, int]) -> None:
@@ -176,7 +177,7 @@ class BoardLedger:
         self._homed[name] = position
 
     def note_powered_down(self, names: Collection[str], lost: Collection[str]) -> None:
-        """Note that these were switched off: not homed, and those ``lost`` may stand anywhere."""
+        """Note that these were switched off and are not homed. Those ``lost`` may be anywhere."""
         known = self.known
         self._remembered |= {name: known[name] for name in names if name in known}
         for name in names:
@@ -189,12 +190,12 @@ class BoardLedger:
         self.run = ScheduleProgress(schedule, self._clock)
 
     def note_executed(self, executed_us: int) -> None:
-        """Note when the last turn that is known to have ended did so, in the schedule's time."""
+        """Note the end, in the schedule's time, of the last turn that is known to have ended."""
         if self.run is not None:
             self.run.executed_us = executed_us
 
     def note_progress(self, fraction: float) -> None:
-        """Note that this part (0..1) of the schedule's time is over."""
+        """Note the elapsed fraction (0..1) of the schedule's time."""
         if self.run is not None:
             self.run.note_report(fraction)
 
@@ -210,7 +211,7 @@ class BoardLedger:
         self.run = None
 
     def was_reset(self, boot_id: int) -> bool:
-        """Return whether the board is another, or was reset, since it was greeted last."""
+        """Return whether the board was reset or exchanged since it was last greeted."""
         before, self._boot_id = self._boot_id, boot_id
         return before not in (None, boot_id)
 
@@ -227,22 +228,22 @@ class PositionLedger:
         self._lost: LostPositions | None = None
 
     def board_ledger(self, name: str) -> BoardLedger:
-        """Return the ledger of a board; its next link goes on with the same."""
+        """Return the ledger of a board, which its next link continues."""
         return self._boards.setdefault(name, BoardLedger(self._clock))
 
     def position(self, name: str) -> int | None:
-        """Return where an actuator rests; None while it is not homed."""
+        """Return an actuator's resting position; None while it is not homed."""
         places = (board.position(name) for board in self._boards.values())
         return next((place for place in places if place is not None), None)
 
     @property
     def known(self) -> dict[str, int]:
-        """Positions of those that are homed, or were before motion broke off."""
+        """Positions of actuators that are homed, or were before motion broke off."""
         return {name: at for board in self._boards.values() for name, at in board.known.items()}
 
     @property
     def last_positions(self) -> LastPositions | None:
-        """Positions and motion as known without asking the boards; None while nothing is."""
+        """Positions and motion known without asking the boards; None if there are none."""
         told = [
             left for board in self._boards.values() if (left := board.last_positions) is not None
         ]
@@ -253,7 +254,7 @@ class PositionLedger:
 
     @property
     def caught_moving(self) -> tuple[str, ...]:
-        """Actuators that a fault caught in motion and that are not homed since: home them first."""
+        """Actuators that a fault caught in motion and that have not been homed since."""
         return self._caught
 
     def note_boot(self, board: str, boot_id: int) -> None:
@@ -266,7 +267,7 @@ class PositionLedger:
 
     @contextmanager
     def performing(self, longest_silence_s: float) -> Iterator[None]:
-        """Note what moves when a fault ends the schedule that is performed inside.
+        """Note which actuators move if a fault ends the schedule that is performed inside.
 
         A board that falls silent goes on for at most ``longest_silence_s``.
         """
@@ -287,7 +288,7 @@ class PositionLedger:
             raise
 
     def home_first(self, *names: str) -> None:
-        """Note that these may stand where they should not, so that they are homed first."""
+        """Note that these may be out of position, so that they are homed first."""
         self._caught = (*names, *self._caught)
 
     def note_all_homed(self) -> None:
@@ -295,11 +296,11 @@ class PositionLedger:
         self._caught, self._lost = (), None
 
     def keep_last_positions(self) -> None:
-        """Remember what is known now beyond the link that knows it."""
+        """Keep the positions that are known now, beyond the end of the link."""
         self._left = self.last_positions or self._left
 
     def note_fault(self, fault: RobotError) -> None:
-        """Remember why motion, or the link, broke; without the frames that its traceback holds."""
+        """Keep the fault that broke motion or the link, without its traceback's frames."""
         self._fault = RobotError(
             fault.code,
             fault.cause,
@@ -311,9 +312,9 @@ class PositionLedger:
     def motors_off_start(
         self, motors: Sequence[ActuatorSetup], guessed: Collection[str]
     ) -> tuple[str, ...]:
-        """Return the motors that may not stand at their start.
+        """Return the motors that may be away from their start.
 
-        They were moving when motion broke off, or rest elsewhere. For those whose steps of a turn
+        They were moving when motion broke off, or rest elsewhere. For those whose steps per turn
         are ``guessed``, no other position looks like the start.
         """
         left = self.last_positions or self._left
@@ -392,16 +393,16 @@ class ScheduleProgress:
         self._lost_at = self._clock()
 
     def note_report(self, fraction: float) -> None:
-        """Note that this part (0..1) of the schedule's time is over."""
+        """Note the elapsed fraction (0..1) of the schedule's time."""
         self._last = (self._clock(), fraction)
         self._first = self._first or self._last
 
     def moving_at_last_report(self) -> tuple[str, ...]:
-        """Return what was moving when the firmware reported a fault."""
+        """Return the actuators that were moving when the firmware reported a fault."""
         return moving_at(self.schedule, self._last[1], STATUS_AGE_US)
 
     def moving_now(self, longest_s: float) -> tuple[str, ...]:
-        """Return what is moving now, or was when the link was lost, at the pace reported.
+        """Return the actuators moving now, or when the link was lost, at the reported pace.
 
         A board without a link goes on for at most ``longest_s``.
         """
@@ -411,7 +412,7 @@ class ScheduleProgress:
         return moving_at(self.schedule, fraction + unheard_s * self._pace(), 0)
 
     def _pace(self) -> float:
-        """Return the part of the schedule's time that passes in a second."""
+        """Return the fraction of the schedule's time that passes in a second."""
         (first_at, first), (last_at, last) = self._first or self._last, self._last
         if last > first and last_at > first_at:
             return (last - first) / (last_at - first_at)
@@ -419,7 +420,7 @@ class ScheduleProgress:
 
 
 def _caught_by(fault: RobotError, runs: Sequence[ScheduleProgress]) -> tuple[str, ...]:
-    """Return what a fault caught in motion, or out of its place."""
+    """Return the actuators that a fault caught in motion or out of position."""
     if fault.code == "not-in-place":
         return (fault.detail,)
     if not FAULTS[fault.code].stops_at_once:
@@ -449,7 +450,7 @@ def position_lost(fault: RobotError, names: Sequence[str]) -> RobotError:
 
 
 def moving_at(schedule: Schedule, fraction: float, within_us: int) -> tuple[str, ...]:
-    """Return what moves when this part (0..1) of a schedule's time is over, or soon after."""
+    """Return the actuators that move at this fraction (0..1) of a schedule, or soon after."""
     time_us = fraction * schedule.duration_us
     timed = [(turn.start_us, schedule.profiles[turn.profile]) for turn in schedule.turns]
     return tuple(
@@ -487,8 +488,8 @@ def positions_after_break(
 ) -> LastPositions:
     """Return positions when a schedule broke off.
 
-    The last turn that is known to have ended did so at ``done_us``; no other can have ended long
-    before the last report.
+    ``done_us``: the end of the last turn that is known to have ended. No other turn can have ended
+    long before the last report.
     """
     timed = [(turn.start_us, schedule.profiles[turn.profile]) for turn in schedule.turns]
     reached = dict(positions)

@@ -56,25 +56,25 @@ Progress = Callable[[float], None]
 
 
 class Gate(Protocol):
-    """Gate at which the links to several boards wait for each other before a common start."""
+    """A gate at which the links to several boards wait for each other before a common start."""
 
     async def all_uploaded(self) -> None:
         """Wait until every board has its part of the plan."""
 
     async def start_tick(self, session: LinkSession) -> int:
-        """Wait until everybody is ready; the tick of the board's clock at which all start."""
+        """Wait until all boards are ready. Return the tick of this board's clock at the start."""
 
     async def is_kept(self, session: LinkSession) -> bool:
-        """Wait until every board knows its tick. Return False if the start was taken back."""
+        """Wait until every board knows its tick. Return False if the start must be taken back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A schedule as performed: microseconds from go to the end, by the firmware's clock.
+    """A performed schedule: microseconds from go to the end, by the firmware's clock.
 
-    ``events`` names what was out of the ordinary: ``held`` (the Pi was silent and motion paused),
-    ``underrun`` (the queue ran dry), ``late`` (a turn started after its time). ``waited_s``: from
-    the order to the go by this computer's clock, which sees it with the first status.
+    ``events``: names of irregularities: ``held`` (the Pi was silent and motion paused),
+    ``underrun`` (the queue ran dry), ``late`` (a turn started after its time). ``waited_s``:
+    seconds from the order to the go by this computer's clock, known from the first status.
     """
 
     executed_us: int
@@ -144,11 +144,11 @@ class Link:
             self.ledger.forget_positions()
 
     async def configure(self, anew: bool = False) -> None:
-        """End what the firmware is doing, clear any old fault, and tell it its actuators.
+        """End what the firmware is doing, clear any old fault, and configure its actuators.
 
-        One that knows them already, from this program or from one that was killed, goes on where
-        it is: it also knows where they stand. Else, or if it is to begin ``anew`` or has lost
-        outputs, all are off afterwards.
+        If it is configured already, by this program or by one that was killed, it keeps its
+        actuators and their positions. Otherwise, or with ``anew``, or after a fault that lost
+        outputs, all outputs are off afterwards.
         """
         self._uploaded = ()
         self._refuse_too_many()
@@ -175,7 +175,7 @@ class Link:
             raise RobotError(Fault.BAD_CONFIG, detail=detail)
 
     async def _wait_for_drivers(self) -> None:
-        """Wait until the board has set up all stepper drivers; raises the fault of one."""
+        """Wait until the board has set up all stepper drivers. Raise the fault of any of them."""
         while self._has_drivers:
             await self._look_at_drivers()
             self._raise_fault(await self._open_session.fresh_status())
@@ -198,9 +198,9 @@ class Link:
         self.actuators = tuple(actuators)
 
     async def home(self, names: Sequence[str] | None = None) -> None:
-        """Home actuators one after the other (None: all in their order), then go to the start.
+        """Home actuators (default: all) one after the other, and move each to its start.
 
-        Raises :class:`robot.text.faults.Stopped` after :meth:`stop`.
+        Raise :class:`robot.text.faults.Stopped` after :meth:`stop`.
         """
         self._stopping = False
         for name in self._numbers if names is None else names:
@@ -210,7 +210,7 @@ class Link:
             await self._go_to_start(setup)
 
     async def take_up(self, names: Sequence[str]) -> None:
-        """Home actuators together, each taken to be where its setup says."""
+        """Home actuators together, each assumed to be where its setup says."""
         self._stopping = False
         if names:
             await self._find_home(*names)
@@ -236,12 +236,12 @@ class Link:
     ) -> Execution:
         """Upload a schedule, play it and wait for its end.
 
-        With a ``gate`` it starts at the tick that this returns: together with other boards, within
-        a millisecond if these are connected alike. Raises ``LINK_LOST`` where the clock cannot be
-        compared, ``CLOCKS_APART`` where the boards' clocks do not agree, and ``HOST_LOST`` when
-        anything happens later than planned.
-        Raises :class:`RobotError` for what the firmware reports or a plan beyond it,
-        :class:`robot.text.faults.Stopped` after :meth:`stop`.
+        If ``gate`` is given, start at the tick that it returns, together with other boards: within
+        a millisecond if they are connected alike. Then raise ``LINK_LOST`` if the clock cannot be
+        compared, ``CLOCKS_APART`` if the boards' clocks do not agree, and ``HOST_LOST`` if anything
+        happens later than planned.
+        Raise :class:`RobotError` for faults that the firmware reports and for a plan beyond its
+        limits, and :class:`robot.text.faults.Stopped` after :meth:`stop`.
         """
         if not schedule.turns:
             return Execution(0, 0, ())
@@ -276,7 +276,7 @@ class Link:
         )
 
     def _waited_s(self, since: float) -> float:
-        """Seconds by this computer's clock until the plan began; 0 when that was not seen."""
+        """Return the seconds until the plan began, by this computer's clock; 0 if not seen."""
         return 0.0 if self._began_at is None else self._began_at - since
 
     async def stop(self) -> None:
@@ -296,19 +296,19 @@ class Link:
         await self._command(Clear())
 
     async def release(self) -> None:
-        """Take power from motors and pulses from servos; nothing is homed afterwards."""
+        """Switch off motors and the pulses of servos. Nothing is homed afterwards."""
         await self._command(Release())
 
     async def enter_bootloader(self) -> None:
         """Restart the board into its bootloader, which ends the link.
 
-        Raises :class:`RobotError` (``BAD_MESSAGE``) if the board has none that can be asked for.
+        Raise :class:`RobotError` (``BAD_MESSAGE``) if the board has none that the link can enter.
         """
         with suppress(LinkError):  # it restarts before it answers
             await self._command(Bootloader())
 
     async def power_down(self, names: Collection[str]) -> None:
-        """Take power or pulses from actuators at rest; the others hold and stay homed."""
+        """Switch off actuators at rest. The others hold and stay homed."""
         if not names:
             return
         kept = {one.name for one in self.actuators if one.keeps_position_unpowered}
@@ -320,7 +320,7 @@ class Link:
         return sum(1 << self._number(name) for name in names)
 
     async def status(self) -> Status:
-        """Return the firmware's state now."""
+        """Return the firmware's current state."""
         return await self._open_session.fresh_status()
 
     async def active_sensors(self) -> frozenset[str]:
@@ -330,14 +330,14 @@ class Link:
 
     @property
     def capabilities(self) -> Capabilities:
-        """The firmware's own description; raises :class:`RobotError` when not connected."""
+        """The firmware's own description. Raises :class:`RobotError` if not connected."""
         capabilities = self._open_session.capabilities
         assert capabilities is not None, "an open session has been greeted"
         return capabilities
 
     def rate_share(self, schedules: Sequence[Schedule]) -> float:
-        """Return the part of their speed at which the board makes the steps of any schedule, up to
-        1: see :func:`robot.link.plans.rate_share`."""
+        """Return the fraction (up to 1) of the schedules' speed that the board reaches: see
+        :func:`robot.link.plans.rate_share`."""
         return rate_share(schedules, self.capabilities, beside_servos=self._has_servos)
 
     @property
@@ -346,7 +346,7 @@ class Link:
 
     @property
     def drift_bounds(self) -> tuple[float, float] | None:
-        """Bounds of the rate of the board's clock above this computer's."""
+        """Bounds of the drift of the board's clock against this computer's."""
         return self._open_session.board_clock.drift_bounds
 
     @property
@@ -366,7 +366,7 @@ class Link:
         return self._numbers[name]
 
     async def _command(self, *messages: Message) -> None:
-        """Deliver messages; raises the fault they led to."""
+        """Deliver messages. Raise the fault that they cause."""
         session = self._open_session
         session.put(messages)
         await session.wait_for_delivery()
@@ -409,7 +409,7 @@ class Link:
         assert isinstance(setup, StepperSetup)
         play = setup.backlash_steps
         goal = at + setup.way_to_start(at)
-        # With play, back as far as it goes and then forwards: the load ends where the motor does.
+        # With play, go back by it first and then forwards: the load ends where the motor does.
         for target in (goal - play, goal) if play and goal != at else (goal,):
             if target != at:
                 await self._run(
@@ -438,7 +438,7 @@ class Link:
         return one == other if period is None else (one - other) % period == 0
 
     async def _start(self, schedule: Schedule, plan: WirePlan, gate: Gate | None) -> None:
-        """Queue everything: the window and the credits decide when it leaves."""
+        """Queue everything. The window and the credits decide when it is sent."""
         messages: list[Message] = []
         if plan.shapes != self._uploaded:
             messages += plan.upload()
@@ -459,10 +459,10 @@ class Link:
     async def _start_together(
         self, schedule: Schedule, messages: Sequence[Message], gate: Gate
     ) -> None:
-        """Give the board ``messages`` and the tick at which it starts, until that is right.
+        """Give the board ``messages`` and its start tick, repeatedly until the start is right.
 
-        Clocks are compared when all boards have their parts, so for all of them at the same time:
-        what delays the answers of boards that are connected alike delays them alike.
+        Clocks are compared when all boards have their parts, so for all of them at the same time.
+        Then the answers of boards that are connected alike have equal delays.
         """
         session = self._open_session
         while True:
@@ -498,9 +498,10 @@ class Link:
         on_progress: Progress | None,
         in_step: Status | None,
     ) -> Status:
-        """Wait for the end; a hold for silence is resumed once the link works again.
+        """Wait for the end. After a hold for silence, resume once the link works again.
 
-        Not so ``in_step`` with other boards, since that status: what is out of time is a fault.
+        ``in_step``: the status before a start in step with other boards. Then any irregularity is a
+        fault instead.
         """
         session = self._open_session
         with self._noting_loss():
@@ -527,20 +528,20 @@ class Link:
 
     @contextmanager
     def _noting_loss(self) -> Iterator[None]:
-        """Note what was heard last of a plan that was sent, and that the link broke, if it does."""
+        """Note the last report about a plan that was sent and, if the link breaks, the loss."""
         session = self._open_session
         try:
             yield
         except LinkError:
-            self.ledger.note_lost()  # others may have to be stopped before anybody asks
+            self.ledger.note_lost()  # at once: other boards may have to be stopped first
             raise
         finally:
-            # What broke the session may have come right behind one.
+            # A status may have come right before what broke the session.
             self._note_executed(session.status)
 
     def _elapsed(self, status: Status, duration_us: int, ended: float) -> float:
-        """Return the part of the plan's time that is over, by the board's clock if the start's tick
-        is known, else by the turns that have ended."""
+        """Return the elapsed fraction of the plan's time, by the board's clock if the start tick is
+        known, otherwise by the turns that have ended."""
         if self._start_tick is None:
             return ended
         ticks = (status.now - self._start_tick) % WRAP
@@ -557,7 +558,7 @@ class Link:
 
 
 def _fitting(turns: Sequence[Message], room: int) -> int:
-    """Return how many of the frames fit the queue before the plan starts."""
+    """Return the number of frames that fit the queue before the plan starts."""
     for count, message in enumerate(turns):
         room -= len(message.payload())
         if room < 0:

@@ -1,7 +1,7 @@
-"""Plans as boards play them: cut into each board's part, encoded, and checked against its limits.
+"""Plans for the boards: cut into each board's part, encoded, and checked against its limits.
 
 A shape is a profile without its actuator and direction, so motors that move alike share it. A
-turn's start is told relative to the turns before it, which nearly always fits its two bytes.
+turn's start is encoded relative to the turns before it, which nearly always fits its two bytes.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from robot.settings.board_table import ACTUATORS, TICKS_PER_S
 from robot.text.faults import Fault, RobotError
 
 PULSES_BY_THEMSELVES = (Board.LINUX, Board.RP2040)
-"""Boards whose kernel or hardware makes the pulses of servos."""
+"""Boards whose kernel or hardware generates the pulses of servos."""
 
 ROUNDING = 1 + 1e-9
 """Tolerance for the rounding of computed rates."""
 
 MOST_SEGMENTS = 255
-"""Most segments of a profile: their number travels in a byte."""
+"""Maximum number of segments of a profile: it is sent as a byte."""
 
 LEAST_PACE = 3e-5
-"""Of a difference between clocks that is made up for: 0.1 ms in three seconds."""
+"""Minimum difference between clocks that is compensated: 0.1 ms in three seconds."""
 
 LONGEST_IDLE_US = 16_000_000
 """Longest time between the starts of two turns at one board. The protocol has waits of up to
@@ -54,7 +54,7 @@ LONGEST_IDLE_US = 16_000_000
 def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:
     """Cut a schedule where everything rests, so that no board waits too long.
 
-    A board that rests between two cuts gets nothing of the schedule there. Raises
+    A board that rests between two cuts gets no part of the schedule there. Raise
     :class:`RobotError` if no board drives an actuator, or if too much time passes without a rest.
     """
     cuts: list[int] = []
@@ -78,7 +78,7 @@ def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:
 
 
 def _turns_between(schedule: Schedule, begin: int, end: int) -> Schedule:
-    """Return the turns between two moments of rest, in time from the first."""
+    """Return the turns between two moments of rest, timed from the first."""
     turns = (turn for turn in schedule.turns if begin <= turn.start_us < end)
     own = tuple(replace(turn, start_us=turn.start_us - begin) for turn in turns)
     return Schedule(schedule.profiles, own, end - begin)
@@ -116,8 +116,8 @@ def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule
 def paces(drifts: Mapping[str, float]) -> dict[str, float]:
     """Return the factor by which each board stretches a plan to match the slowest clock.
 
-    ``drifts``: how much faster than this computer's the clock of each goes. Differences that no
-    plan is long enough for are left out, so 1.0 is usual.
+    ``drifts``: the rate by which each clock is faster than this computer's. Differences that are
+    too small to matter in any plan are ignored, so 1.0 is usual.
     """
     slowest = min(drifts.values(), default=0.0)
     exact = {name: (1 + drift) / (1 + slowest) for name, drift in drifts.items()}
@@ -125,7 +125,7 @@ def paces(drifts: Mapping[str, float]) -> dict[str, float]:
 
 
 def stretch_schedule(part: Schedule, pace: float) -> Schedule:
-    """Return the schedule with all start times multiplied by ``pace``; motions last as long."""
+    """Return the schedule with all start times multiplied by ``pace``, but the same motions."""
     if pace == 1.0:
         return part
     turns = tuple(TimedTurn(round(turn.start_us * pace), turn.profile) for turn in part.turns)
@@ -158,7 +158,7 @@ class Shape:
         return 1 + len(self.segments)
 
     def messages(self) -> list[Message]:
-        """Its upload."""
+        """Return the messages that upload it."""
         data = b"".join(self.segments)
         begin = ProfileBegin(self.kind, len(self.segments), self.duration_ticks, crc16(data))
         pieces = [data[at : at + PIECE] for at in range(0, len(data), PIECE)]
@@ -167,20 +167,20 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class WirePlan:
-    """A schedule in the microcontroller's terms."""
+    """A schedule encoded for the microcontroller."""
 
     shapes: tuple[Shape, ...]
     turns: tuple[bytes, ...]
 
     def upload(self) -> list[Message]:
-        """The messages that replace the microcontroller's profiles by these."""
+        """Return the messages that replace the microcontroller's profiles with these."""
         messages: list[Message] = [ClearProfiles()]
         for shape in self.shapes:
             messages += shape.messages()
         return messages
 
     def turn_messages(self) -> list[Message]:
-        """The turns, as many in a frame as fit."""
+        """Return the turns, as many in a frame as fit."""
         frames: list[bytes] = [b""]
         for turn in self.turns:
             if len(frames[-1]) + len(turn) > PIECE:
@@ -190,7 +190,7 @@ class WirePlan:
 
 
 def shape_of(profile: MotionProfile) -> Shape:
-    """The shape of a profile; raises :class:`RobotError` when a number does not fit."""
+    """Return the shape of a profile. Raise :class:`RobotError` if a number does not fit."""
     try:
         kind, segments = _segments(profile)
     except Exception as error:
@@ -223,7 +223,7 @@ class TurnEncoder:
     busy_until: dict[str, int] = field(default_factory=dict)
 
     def encode(self, turn: TimedTurn, profile: MotionProfile, shape: int) -> bytes:
-        """The bytes of the next turn."""
+        """Return the bytes of the next turn."""
         name = profile.actuator
         if name not in self.actuators:
             raise RobotError(Fault.BAD_SCHEDULE, detail=f"no actuator is called {name}")
@@ -260,7 +260,7 @@ class TurnEncoder:
 
 
 def encode_schedule(schedule: Schedule, names: Sequence[str]) -> WirePlan:
-    """The schedule for actuators numbered in the order of ``names``.
+    """Return the encoded schedule for actuators numbered in the order of ``names``.
 
     Raises :class:`RobotError` for unknown actuators, turns that are out of order, or turns of
     one actuator that overlap.
@@ -279,7 +279,7 @@ def encode_schedule(schedule: Schedule, names: Sequence[str]) -> WirePlan:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The firmware's own description; rates in steps/s of each axis moving at a time."""
+    """The firmware's own description. Rates are steps/s of each of the axes that move at a time."""
 
     board: Board
     firmware_version: str
@@ -312,14 +312,14 @@ class Capabilities:
 
     @property
     def most_actuators(self) -> int:
-        """The most actuators that the board drives."""
+        """The maximum number of actuators that the board drives."""
         return ACTUATORS[self.board.name.lower()]
 
     def rate(self, axes: int, beside_servos: bool = False) -> float:
-        """Steps/s each of so many axes can make at a time; time per step grows evenly.
+        """Return the steps/s of each of several axes at a time; time per step grows linearly.
 
-        Where servos are connected every step is looked at for whether it would delay a pulse,
-        except at boards of :data:`PULSES_BY_THEMSELVES`.
+        If servos are connected, the firmware checks for every step whether it would delay a pulse,
+        except on boards of :data:`PULSES_BY_THEMSELVES`.
         """
         if beside_servos and self.board not in PULSES_BY_THEMSELVES:
             return self.rate(max(axes, 2)) / 2
@@ -361,8 +361,8 @@ def check_plan(
 def rate_share(
     schedules: Sequence[Schedule], capabilities: Capabilities, *, beside_servos: bool = False
 ) -> float:
-    """Return the part of its speed, up to 1, at which the board makes the steps of any motor of
-    these schedules while as many others turn as ever turn at a time."""
+    """Return the fraction (up to 1) of the schedules' highest speed that the board reaches while
+    as many motors turn as ever turn at a time."""
     crowded = [moment for one in schedules for moment in _crowded_moments(one)]
     if not crowded:
         return 1.0
@@ -371,7 +371,7 @@ def rate_share(
 
 
 def peak_rate(profile: MotionProfile) -> float:
-    """Highest speed of a profile in steps/s; 0 for a servo."""
+    """Return the highest speed of a profile in steps/s; 0 for a servo."""
     shortest = [
         min(run.interval_ticks, run.interval_ticks + run.add_ticks * (abs(run.count) - 1))
         for run in profile.segments
@@ -381,7 +381,7 @@ def peak_rate(profile: MotionProfile) -> float:
 
 
 def _crowded_moments(schedule: Schedule) -> list[tuple[int, float, int]]:
-    """(motors moving, highest speed among them, time) whenever a motor starts."""
+    """Return (motors moving, highest speed among them, time) for every start of a motor."""
     rates = [peak_rate(profile) for profile in schedule.profiles]
     moving: list[tuple[int, float]] = []
     moments = []

@@ -1,4 +1,4 @@
-"""A session with the microcontroller: greeting, heartbeat, frames in and out, faults noticed."""
+"""A session with the microcontroller: greeting, heartbeat, frames in and out, fault detection."""
 
 from __future__ import annotations
 
@@ -39,35 +39,36 @@ log = logging.getLogger("cubistd")
 
 HELLO_EVERY_S = 0.1
 LOST_AFTER_S = 2.5
-"""Silence after which the board counts as lost. Longer than an emergency stop waits to be confirmed
-(``robot.link.link.STOP_PATIENCE_S``): whoever gives that up closes the session, and with it ends
-what still waits for the board."""
+"""Silence after which the board counts as lost. Longer than an emergency stop waits for its
+confirmation (``robot.link.link.STOP_PATIENCE_S``): a caller that stops waiting closes the session,
+which ends everything that still waits for the board."""
 PUMP_EVERY_S = 0.02
 ASK_AGAIN_S = 0.02
-"""A heartbeat without an answer is repeated so soon: a bad line must not look like a lost one."""
+"""Time until an unanswered heartbeat is repeated: a bad line must not look like a lost one."""
 STOP_EVERY_S = 0.02
 COMPARISONS = 6
-"""Of clocks before a start: the best of so many counts, or of more while none is good enough."""
+"""Number of clock comparisons before a start, of which the best counts. More follow while none is
+good enough."""
 COMPARING_S = 1.0
-"""The longest that goes on: a computer that is busy for a moment must not look like a slow line."""
+"""Time limit for comparisons: a computer that is briefly busy must not look like a slow line."""
 WELL_COMPARED_S = 0.005
-"""The most that may be in doubt, of which nearly all is the way of the answer. That is as long for
-boards that are connected alike, so that these start together within much less."""
+"""Maximum uncertainty of a good comparison. Nearly all of it is the answer's travel time, which is
+the same for boards that are connected alike, so that these start together within much less."""
 TIMER_S = 0.001
 STALLED_S = 0.1
-"""A loop that comes round so much too late was kept from its processor, and heard nothing."""
+"""Delay of the loop above which it had no processor, and received nothing."""
 CALM_AFTER_S = 1.0
-"""So long after the last order, the robot at rest, the heartbeat is slow."""
+"""Time after the last order until the heartbeat becomes slow, if the robot is at rest."""
 
 MOVING = (BoardState.RUNNING, BoardState.HOLDING, BoardState.HELD, BoardState.HOMING)
-"""What the board is in while anything may move."""
+"""States of the board in which anything may move."""
 
 RESET_FAULTS = {ResetCause.WATCHDOG: Fault.HUNG, ResetCause.BROWN_OUT: Fault.BROWN_OUT}
-"""Resets that say more than that there was one."""
+"""Faults of resets that have a special cause."""
 
 Clock = Callable[[], float]
 Draw = Callable[[int], int]
-"""A random number from 0 to below the given one."""
+"""Returns a random number from 0 to below the given one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class SessionStatistics:
 
 
 class LinkSession:
-    """Keeps one session alive on an open transport; :class:`Link` speaks through it."""
+    """Keeps one session alive on an open transport. :class:`Link` communicates through it."""
 
     def __init__(
         self,
@@ -143,7 +144,7 @@ class LinkSession:
         return self.capabilities
 
     async def close(self) -> None:
-        """End the session and close the transport; those who wait get ``LINK_LOST``."""
+        """End the session and close the transport. Waiting callers get ``LINK_LOST``."""
         self.fail(LinkError(Fault.LINK_LOST, detail="disconnected"))
         for task in self._tasks:
             task.cancel()
@@ -193,7 +194,7 @@ class LinkSession:
         await self.wait_until(lambda: self._window.idle)
 
     async def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition that frames bring about; raises what broke the session."""
+        """Wait for a condition that frames bring about. Raise the fault that broke the session."""
         while True:
             self._raise_failure()
             if condition():
@@ -201,14 +202,14 @@ class LinkSession:
             await self._wait(PUMP_EVERY_S)
 
     async def fresh_status(self) -> Status:
-        """Return a status made after this call and after everything delivered."""
+        """Return a status made after this call and after everything that was delivered."""
         for _ in range(2):  # one may be under way already
             await self.next_status(ask=True)
         assert self.status is not None
         return self.status
 
     async def next_status(self, ask: bool = False) -> Status:
-        """Return the next status; the heartbeat asks for one soon, ``ask`` at once."""
+        """Return the next status. The heartbeat requests one soon, ``ask`` at once."""
         seen = self.status_count
         if ask:
             self._ping()
@@ -242,7 +243,7 @@ class LinkSession:
         return self.board_clock.doubt_s(self._clock()) <= WELL_COMPARED_S
 
     async def positions(self) -> Positions:
-        """Return the positions after everything delivered; only while nothing moves."""
+        """Return the positions after everything that was delivered. Only while nothing moves."""
         self._told = None
         while self._told is None:
             self._raise_failure()
@@ -251,7 +252,7 @@ class LinkSession:
         return self._told
 
     async def driver_states(self) -> DriverStates:
-        """Return the states of the board's stepper drivers after everything delivered."""
+        """Return the states of the stepper drivers after everything that was delivered."""
         self._drivers = None
         while self._drivers is None:
             self._raise_failure()
@@ -267,7 +268,7 @@ class LinkSession:
     async def emergency_stop(self, patience_s: float) -> None:
         """Repeat the emergency stop until the microcontroller confirms it.
 
-        No message from before is sent again. Without a confirmation the session ends.
+        Earlier messages are not sent again. Without a confirmation the session ends.
         """
         self._window.suspend()
         before = self.stops
@@ -284,7 +285,7 @@ class LinkSession:
         await self.fresh_status()  # the repeated stops count, too
 
     def fail(self, fault: RobotError) -> None:
-        """End the session; everybody waiting gets ``fault``."""
+        """End the session. All waiting callers get ``fault``."""
         self._failure = self._failure or fault
         self._changed.set()
 
@@ -320,7 +321,7 @@ class LinkSession:
 
     @contextlib.contextmanager
     def _telling_failures(self) -> Iterator[None]:
-        """End the session when a task inside ends, so that nobody waits for it forever."""
+        """End the session when the task inside fails, so that nobody waits for it forever."""
         try:
             yield
         except RobotError as fault:
@@ -331,7 +332,7 @@ class LinkSession:
 
     def _beat(self) -> None:
         now = self._clock()
-        # What came while nobody listened is still to be read.
+        # Frames that came while the loop was delayed are not read yet.
         self._heard_at += max(0.0, now - self._beat_due_at - STALLED_S)
         if now - self._heard_at > LOST_AFTER_S:
             raise LinkError(Fault.LINK_LOST, detail=f"nothing heard for {LOST_AFTER_S} s")
@@ -340,7 +341,7 @@ class LinkSession:
             self._ping()
 
     async def _pause(self) -> None:
-        """Wait until the next beat, or until somebody uses a link at rest."""
+        """Wait until the next beat, or until a link at rest is used."""
         if not self._calm:
             self._beat_due_at = self._clock() + PUMP_EVERY_S
             await asyncio.sleep(PUMP_EVERY_S)
@@ -368,7 +369,7 @@ class LinkSession:
             self._send(message, seq)
 
     def _ping(self) -> None:
-        """Ask for a status, which has the board's clock, too."""
+        """Ask for a status, which includes the board's clock."""
         self._echo, self._echo_due = self._echo % 255 + 1, True
         self._asked_at = self._clock()
         self._send(Ping(self._echo), 0)

@@ -19,11 +19,11 @@ log = logging.getLogger("cubistd")
 
 READ_SIZE = 4096
 CONTROL_FLAGS = 2
-"""Their place in what ``tcgetattr`` tells."""
+"""Index of the control flags in the result of ``tcgetattr``."""
 
 
 class Transport(Protocol):
-    """A stream of bytes both ways; every method raises :class:`LinkError` when it broke."""
+    """A stream of bytes both ways. Every method raises :class:`LinkError` once it is broken."""
 
     async def open(self) -> None:
         """Connect."""
@@ -35,7 +35,7 @@ class Transport(Protocol):
         """Queue bytes without waiting."""
 
     def write_now(self, data: bytes) -> None:
-        """Send bytes before everything queued, which is thrown away."""
+        """Send bytes at once, discarding everything queued."""
 
     def close(self) -> None:
         """Disconnect; idempotent."""
@@ -45,7 +45,7 @@ TOUCH_BAUD = 1200
 
 
 def touch_port(port: str) -> None:
-    """Set 1200 baud at a USB port for a moment: boards restart into their bootloader by that.
+    """Open a USB port at 1200 baud for a moment, which makes boards enter their bootloader.
 
     Raises ``PORT_MISSING`` or ``PORT_REFUSED``.
     """
@@ -92,7 +92,7 @@ class SerialTransport:
         return port, descriptor
 
     async def read(self) -> bytes:
-        """Return bytes that came, or raise the fault that ended them."""
+        """Return received bytes, or raise the fault that broke the port."""
         item = await self._received.get()
         if isinstance(item, LinkError):
             self._received.put_nowait(item)
@@ -100,7 +100,7 @@ class SerialTransport:
         return item
 
     def write(self, data: bytes) -> None:
-        """Queue bytes; they leave as fast as the port takes them."""
+        """Queue bytes. They are sent as fast as the port accepts them."""
         self._unsent += data
         self._send()
 
@@ -108,12 +108,12 @@ class SerialTransport:
         """Discard everything queued here and in the driver, and send this."""
         self._unsent.clear()
         if self._serial is not None:
-            with contextlib.suppress(Exception):  # what is sent next finds a broken port out
+            with contextlib.suppress(Exception):  # the next write detects a broken port
                 self._serial.reset_output_buffer()
         self.write(data)
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         if self._serial is None:
             return
         loop = asyncio.get_running_loop()
@@ -135,7 +135,7 @@ class SerialTransport:
             self._report_break()
 
     def _send(self) -> None:
-        """Hand over what the port takes; the rest goes when it is writable again."""
+        """Send what the port accepts. The rest follows when it is writable again."""
         port = self._serial
         if port is None:
             raise LinkError(Fault.LINK_LOST, detail=self.port)
@@ -169,7 +169,7 @@ def _not_opened(port: str, error: Exception) -> LinkError:
     number = error.args[0] if error.args else None
     if number in {errno.ENOENT, errno.ENODEV, errno.ENXIO}:
         return LinkError(Fault.PORT_MISSING, detail=port)
-    in_use = number in {errno.EAGAIN, errno.EBUSY}  # it is locked, or it may have one user
+    in_use = number in {errno.EAGAIN, errno.EBUSY}  # it is locked, or allows only one user
     why = "another program has it" if in_use else root_sentence(error)
     return LinkError(Fault.PORT_REFUSED, detail=f"{port}: {why}")
 
@@ -184,7 +184,8 @@ def _close(port: Serial) -> None:
 def _keep_open_line(descriptor: int) -> None:
     """Leave DTR on when the port is closed.
 
-    Switching it on resets an Arduino: the successor of a killed program would stop the motors dead.
+    Switching it on again resets an Arduino: a program started after one that was killed would stop
+    the motors dead.
     """
     attributes = termios.tcgetattr(descriptor)
     attributes[CONTROL_FLAGS] &= ~termios.HUPCL

@@ -26,7 +26,7 @@ CRC_START = 0xFFFF
 
 
 def crc16(data: bytes, crc: int = CRC_START) -> int:
-    """CRC-16/CCITT-FALSE, continued from ``crc``."""
+    """Return the CRC-16/CCITT-FALSE, continued from ``crc``."""
     return binascii.crc_hqx(data, crc)
 
 
@@ -41,7 +41,7 @@ class WireFrame:
     payload: bytes = b""
 
     def encode(self) -> bytes:
-        """Return the frame as it travels, with its final 00."""
+        """Return the frame as it is sent, with its final 00."""
         if len(self.payload) > MAX_PAYLOAD:
             raise ValueError(f"payload of {len(self.payload)} bytes, {MAX_PAYLOAD} fit")
         body = bytes([self.session, self.seq, self.ack, self.type]) + self.payload
@@ -49,7 +49,7 @@ class WireFrame:
 
 
 EMERGENCY_STOP = b"\0" + WireFrame(ANY_SESSION, 255, 255, EmergencyStop.TYPE).encode()
-"""The emergency stop, separated from whatever half frame precedes it."""
+"""The emergency stop, separated from any incomplete frame before it."""
 
 
 def decode(block: bytes) -> WireFrame | None:
@@ -66,7 +66,7 @@ def decode(block: bytes) -> WireFrame | None:
 
 
 class CobsReader:
-    """Cuts a stream of bytes into frames; counts what was damaged."""
+    """Splits a stream of bytes into frames, and counts damaged ones."""
 
     def __init__(self) -> None:
         self.frames = 0
@@ -95,12 +95,12 @@ class CobsReader:
 
 RESEND_AFTER_S = 0.04
 LONGEST_RESEND_S = 0.1
-"""The line is nobody else's: patience grows only as far as a busy Pi may need."""
+"""Maximum wait before sending again. The line is not shared, but a busy Pi may need as long."""
 
 
 @dataclass(slots=True)
 class Sent:
-    """A message under way under a sequence number."""
+    """A message under way, with its sequence number."""
 
     seq: int
     message: Message
@@ -145,18 +145,18 @@ class SendWindow:
         self._waiting.append(message)
 
     def discard(self) -> None:
-        """Forget what was not sent yet."""
+        """Forget unsent messages."""
         self._waiting.clear()
 
     def suspend(self) -> None:
-        """Forget what was not sent yet, and send nothing until :meth:`restart`."""
+        """Forget unsent messages, and send nothing until :meth:`restart`."""
         self.discard()
         self._suspended = True
 
     def restart(self, ack: int, stops: int) -> None:
         """Forget all messages after an emergency stop: the board drops those from before it.
 
-        ``ack`` is the last sequence number that the board handled.
+        ``ack``: the last sequence number that the board handled.
         """
         self.discard()
         self._under_way.clear()
@@ -165,7 +165,7 @@ class SendWindow:
         self._suspended = False
 
     def acknowledge(self, ack: int, now: float, free: int | None = None) -> None:
-        """Note that everything up to ``ack`` was handled; ignore one of nothing under way."""
+        """Note that everything up to ``ack`` was handled. Ignore a number that is not under way."""
         count = (ack - self.handled) % 256
         if count > len(self._under_way):
             return
@@ -178,7 +178,7 @@ class SendWindow:
             self._free = free
 
     def pump(self, now: float) -> list[tuple[int, Message]]:
-        """Return messages to send now, overdue ones again, with their sequence numbers."""
+        """Return messages to send now, including overdue ones, with their sequence numbers."""
         out: list[tuple[int, Message]] = []
         if self._suspended:
             return out

@@ -1,4 +1,4 @@
-"""The machine: motion, cameras and planning of one robot, put together from its profile.
+"""The machine: motion, cameras and planning of one robot, built from its profile.
 
 It needs no daemon::
 
@@ -39,9 +39,9 @@ from vision.frame import Camera
 class Machine:
     """One robot.
 
-    ``reconnect_s``: how long to wait for a board that went away in the middle of a job. ``size``:
-    layers of its cube. ``stopwatch``: what its parts waited for. ``mechanism``: that section of its
-    profile.
+    ``reconnect_s``: seconds to wait for a board that disappears in the middle of a job. ``size``:
+    layers of its cube. ``stopwatch``: waiting times of its parts. ``mechanism``: that section of
+    its profile.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Machine:
     mechanism: JsonObject | None = None
 
     def scan(self, state: State | None = None) -> tuple[list[FaceImage], State]:
-        """Take a picture of every face; return them and the state in which that leaves the robot.
+        """Take a picture of every face. Return the images and the robot's state afterwards.
 
-        ``state`` is where it stands; None: as homed. Raises ``RobotError`` and ``Stopped``.
+        ``state``: its present state; ``None`` means homed. Raise ``RobotError`` and ``Stopped``.
         """
         tour = self.planner.scan(state, None)
         images: list[FaceImage] = []
@@ -77,10 +77,10 @@ def make_machine(
     port: str | None = None,
     twin: str | None = None,
 ) -> Machine:
-    """Return everything a job works with; only the cameras are connected yet.
+    """Return everything a job works with. Only the cameras are connected yet.
 
-    ``contact`` knows how far the robot may go, also after it was put together anew.
-    ``port`` overrides the profile's serial port; ``twin`` is the socket of a simulated robot.
+    ``contact``: the confirmed range, which stays valid when the machine is built anew. ``port``
+    overrides the profile's serial port. ``twin``: the socket of a simulated robot.
     """
     cameras = {settings.name: _camera(settings, twin) for settings in profile.cameras}
     stopwatch = Stopwatch()
@@ -99,17 +99,17 @@ def make_machine(
 
 
 def make_gpio(twin: str | None = None) -> Gpio:
-    """The pins, or those of the simulated robot at a socket; raises ``PanelError``."""
+    """Return the pins, or a simulated robot's if ``twin`` is its socket. Raise ``PanelError``."""
     return TwinGpio(twin) if twin else RpiGpio()
 
 
 def panel_pins(settings: PanelSettings) -> PanelPins:
-    """The profile's pins as the panel takes them."""
+    """Return the profile's pins in the panel's form."""
     pads = (settings.left_pad_gpio, settings.right_pad_gpio)
     rest: Mapping[Level, Pull] = {"low": "up", "high": "down"}
     button_pull = settings.start_button_pull or rest[settings.start_button_active]
     pads_pull = settings.pads_pull or rest[settings.pads_active]
-    # To the level that stops: a broken wire does, too.
+    # Pulled to the level that stops, so that a broken wire stops, too.
     stop_pull: Pull = settings.estop_pull or ("up" if settings.estop_active == "high" else "down")
     found = (_input(pad, settings.pads_active, pads_pull) for pad in pads)
     return PanelPins(
@@ -130,7 +130,7 @@ def _output(pin: int | None, active: Level) -> Output | None:
 
 
 def _silence_hold_ms(twin: str | None) -> int:
-    """A simulated robot breaks nothing in two seconds, and its computer may be busy that long."""
+    """Return the limit of silence: a simulation breaks nothing, and may be busy for 2 s."""
     return LONGEST_SILENCE_HOLD_MS if twin else SILENCE_HOLD_MS
 
 

@@ -1,4 +1,4 @@
-"""A profile's actuators as the microcontroller is configured with them."""
+"""The configuration of a profile's actuators for the microcontroller."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Positions = Mapping[str, str | int]
 SetUp = Callable[[str, Any, Positions, RotatingPart | None], ActuatorSetup]
 
 SET_UPS: Kinds[SetUp] = Kinds("actuator that a board can drive")
-"""What the board is told of an actuator of each kind: from its name and settings, the positions in
-which the mechanism starts, and the part that it rotates."""
+"""Functions that return an actuator's setup for the board, by kind. They take its name and
+settings, the mechanism's start positions, and the part that it rotates."""
 
 ONE_PLACE = 65_535
-"""Steps between places of a sensor that has only one: no actuator travels so far."""
+"""Steps between the positions of a sensor that has only one. No actuator travels that far."""
 
 SERVO_HOME_MS = 800
-"""Time a servo gets, at the least, to reach its start position from wherever it was left."""
+"""Minimum time for a servo to reach its start position from wherever it was left."""
 
 
 def actuator_setups(profile: RobotProfile) -> tuple[ActuatorSetup, ...]:
-    """Every actuator, in the order of the profile; each board numbers its own on the wire so.
+    """Return all actuators in the profile's order, in which each board numbers its own.
 
-    Homing brings them to where the mechanism starts. Raises ``InvalidRequest`` for
-    a robot of which only times are known.
+    Homing brings them to the mechanism's start positions. Raise ``InvalidRequest`` for a robot with
+    known times only.
     """
     profile.require_drivable()
     mechanism = build_mechanism(profile)
@@ -63,7 +63,7 @@ def _with_driver(
 
 
 def homing_order(profile: RobotProfile) -> tuple[str, ...]:
-    """Actuators in the order in which to home them: what holds or rolls the cube before the rest.
+    """Return the actuators in their homing order: those that hold or roll the cube come first.
 
     A lid goes up before the table turns below it; jaws close before grippers rotate.
     """
@@ -137,7 +137,7 @@ def _start_steps(stepper: Stepper, start: str | int) -> int:
 
 
 def _range_steps(stepper: Stepper, part: RotatingPart | None) -> tuple[int, int]:
-    """Lowest and highest position that is ever wanted, or gone to beyond what is wanted."""
+    """Return the lowest and highest position of any motion, with overshoot and play."""
     below = stepper.overshoot_steps + stepper.backlash_steps
     if stepper.positions_steps:
         places = stepper.positions_steps.values()
@@ -148,13 +148,13 @@ def _range_steps(stepper: Stepper, part: RotatingPart | None) -> tuple[int, int]
     low, high = low - below, high + stepper.overshoot_steps
     if stepper.homing is None:
         return low, high
-    # Homing ends at the edge, and the way from there to the start has to be allowed.
+    # Homing ends at the edge, and the path from there to the start has to be allowed.
     edge = -stepper.homing.offset_steps
     return min(low, edge - stepper.backlash_steps), max(high, edge)
 
 
 def _period_steps(stepper: Stepper, part: RotatingPart | None) -> int | None:
-    """After how many steps an endless part looks the same: tables and faces every quarter turn."""
+    """Return the steps after which an endless part looks the same, such as a quarter turn."""
     if stepper.steps_per_turn is None or (part is not None and part.range_quarters is not None):
         return None
     return stepper.steps_per_turn * (part.looks if part is not None else 1) // 4
@@ -173,7 +173,7 @@ def _turn_check(stepper: Stepper) -> TurnCheckSetup | None:
 
 
 def _homing(stepper: Stepper, homing: HomingSettings | None) -> EndstopHoming | None:
-    """Zero is ``offset_steps`` after the edge, so the edge is as many before zero."""
+    """Return the homing setup. Zero is ``offset_steps`` after the edge of the end stop."""
     if homing is None or stepper.pins.endstop is None:
         return None
     return EndstopHoming(

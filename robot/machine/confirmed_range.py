@@ -1,15 +1,15 @@
-"""First contact with a robot: nothing is driven further than somebody has seen it go.
+"""First contact with a robot: no actuator goes further than a person has seen it go.
 
-A position counts as confirmed when the calibration says so: a person kept it on this robot, or the
-robot found it and proved it by solves. What was imported does not count, see
+A position is confirmed if the calibration says so: a person stored it on this robot, or the robot
+found it and proved it by solves. Imported positions are not confirmed, see
 :mod:`robot.calibration.versions`. Between confirmed positions an actuator moves freely. Beyond them
-it goes in small steps, each of which somebody asked for and watched, and rests after each; what was
-reached that way is remembered as long as the daemon runs.
+it goes in small steps, each of which a person requests and watches, and rests after each. The
+daemon remembers positions reached that way as long as it runs.
 
-The motion controller asks here before every motion, whoever wants it: a job, a trial, a person.
+The motion controller asks here before every motion of a job, a trial or a person.
 
-A hobby servo does not say where it stands: its first pulse turns it there at full speed, from
-wherever it is. For one without a confirmed position somebody has to say which pulse that may be.
+A hobby servo does not report its position: its first pulse turns it there at full speed, from
+wherever it is. If a servo has no confirmed position, a person has to choose that pulse.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
 
 LARGEST_STEP_US = 50
-"""Of a servo beyond what is confirmed: four or five degrees."""
+"""Largest step of a servo beyond its confirmed range: four or five degrees."""
 
 STEP_REST_US = 300_000
-"""After the largest step beyond what is confirmed, less after a smaller one: long enough to see
-where it went, and to let go of the key. However fast steps are asked for, they come no faster."""
+"""Rest after the largest step beyond the confirmed range; less after a smaller one. It leaves time
+to see the motion and to release the key, and limits the rate of steps."""
 
 PARTS_OF_TRAVEL = 32
-"""A stepper that goes to and fro makes steps of this part of its way."""
+"""Divisor of the distance between a stepper's positions that gives its largest step."""
 
 MOST_NAMED = 3
-"""Of what is not confirmed, by name."""
+"""Maximum number of unconfirmed positions that an error names."""
 
 Range = tuple[int, int]
 
 
 class NotConfirmed(Conflict):
-    """A motion that goes, or may go, where nobody has confirmed it; nothing moved."""
+    """A motion goes, or may go, beyond the confirmed range. Nothing moved."""
 
     code = "not-confirmed"
 
@@ -52,13 +52,12 @@ class NotConfirmed(Conflict):
 class ConfirmedRange:
     """The confirmed range of a robot's actuators. Its methods raise :class:`NotConfirmed`.
 
-    After :meth:`forbid` they raise that error for every motion. ``unusable`` is such an error that
+    After :meth:`forbid` they raise that error for every motion. ``unusable``: such an error that
     lasts until the daemon restarts.
 
-    ``confirmed`` are the values of the calibration that are, kept up to date by whoever changes
-    them.
-    ``simulated``: such a robot is as its profile says, so that its jobs need no confirmation. To
-    calibrate it (``calibrating``) is practice, for which it is as new as a real one.
+    ``confirmed``: the calibration's confirmed values. Code that changes these updates it.
+    ``simulated``: such a robot matches its profile, so its jobs need no confirmation. Its
+    calibration (``calibrating``) is practice, and needs as much confirmation as a real robot's.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class ConfirmedRange:
 
     @contextlib.contextmanager
     def trusting(self, names: Collection[str]) -> Iterator[None]:
-        """Meanwhile these actuators may go anywhere: a person who watches said so."""
+        """Let these actuators go anywhere in this context: a person who watches allowed it."""
         before, self._trusted = self._trusted, self._trusted | frozenset(names)
         try:
             yield
@@ -90,14 +89,14 @@ class ConfirmedRange:
             self._trusted = before
 
     def range(self, name: str, actuator: ActuatorSettings) -> Range | None:
-        """Lowest and highest place that is confirmed, in microseconds of pulse or in steps."""
+        """Return the lowest and highest confirmed position, in microseconds of pulse or steps."""
         keys = (position_key(name, actuator, position) for position in actuator.places)
         kept = [self.confirmed[key] for key in keys if key in self.confirmed]
         places = [*kept, *self._walked.get(name, ())]
         return (min(places), max(places)) if places else None
 
     def note(self, name: str, place: int) -> None:
-        """Note that an actuator has gone there while a person watched."""
+        """Note that an actuator has gone to ``place`` while a person watched."""
         low, high = self._walked.get(name, (place, place))
         self._walked[name] = (min(low, place), max(high, place))
 
@@ -116,20 +115,21 @@ class ConfirmedRange:
             raise NotConfirmed(describe(FAULTS[NotConfirmed.code], detail))
 
     def require_start(self, profile: RobotProfile, starts: Mapping[str, int]) -> None:
-        """Refuse to home to these places unless all is confirmed and they are within it."""
+        """Refuse to home to these positions unless all is confirmed and they are in range."""
         self.require_all(profile)
         for name, start in starts.items():
             self._require_within(name, profile.actuators[name], start, start)
 
     def require_schedule(self, profile: RobotProfile, schedule: Schedule) -> None:
-        """Refuse a schedule unless all is confirmed and nothing in it goes beyond."""
+        """Refuse a schedule unless all is confirmed and it stays in range."""
         self.require_all(profile)
         for motion in schedule.profiles:
             low, high = _extent(motion)
             self._require_within(motion.actuator, profile.actuators[motion.actuator], low, high)
 
     def require_first(self, name: str, actuator: ActuatorSettings, at: int) -> None:
-        """Refuse the first pulse of a servo, or to home a stepper that may turn the wrong way."""
+        """Refuse an unconfirmed first pulse of a servo, or to home a stepper that may turn the
+        wrong way."""
         self._require_allowed()
         if actuator.can_be_inverted:
             self.require_direction(name)
@@ -139,9 +139,9 @@ class ConfirmedRange:
                 raise _first_pulse(name, actuator.limits)
 
     def require_step(self, name: str, actuator: ActuatorSettings, place: int, target: int) -> int:
-        """Refuse to go from ``place`` to a target too far beyond what is confirmed.
+        """Refuse to go from ``place`` to a target too far beyond the confirmed range.
 
-        Returns microseconds for which the actuator has to rest there.
+        Return the microseconds for which the actuator has to rest there.
         """
         self._require_allowed()
         if actuator.can_be_inverted:
@@ -190,18 +190,18 @@ class ConfirmedRange:
 
 
 def position_key(name: str, actuator: ActuatorSettings, position: str) -> str:
-    """The calibration's key of a named position."""
+    """Return the calibration's key of a named position."""
     return f"actuators.{name}.{actuator.positions_key}.{position}"
 
 
 def direction_key(name: str) -> str:
-    """The calibration's key of a stepper's direction."""
+    """Return the calibration's key of a stepper's direction."""
     return f"actuators.{name}.invert_direction"
 
 
 def guessed_steps(tried_out: JsonMapping) -> frozenset[str]:
-    """The steppers that only turn to find out what their steps are: their directions are tried out,
-    and nothing is known of the steps of a turn."""
+    """Return the steppers whose steps per turn are unknown: their directions are tried out, but no
+    steps per turn."""
     turning = {key.split(".")[1] for key in tried_out if key.endswith(".invert_direction")}
     return frozenset(
         name for name in turning if f"actuators.{name}.steps_per_turn" not in tried_out
@@ -209,7 +209,7 @@ def guessed_steps(tried_out: JsonMapping) -> frozenset[str]:
 
 
 def confirmable(profile: RobotProfile) -> JsonObject:
-    """All that somebody has to confirm on the robot itself, by key, as the profile has it."""
+    """Return all values that a person has to confirm on the robot, by key, as in the profile."""
     found: JsonObject = {}
     for name, actuator in profile.actuators.items():
         if actuator.can_be_inverted:
@@ -220,7 +220,7 @@ def confirmable(profile: RobotProfile) -> JsonObject:
 
 
 def largest_step(actuator: ActuatorSettings) -> int | None:
-    """Return the largest step beyond what is confirmed; None: it turns round."""
+    """Return the largest step beyond the confirmed range; None for an endlessly turning part."""
     if actuator.limits is not None:
         return LARGEST_STEP_US
     places = actuator.places.values()
@@ -228,8 +228,9 @@ def largest_step(actuator: ActuatorSettings) -> int | None:
 
 
 def first_pulse(name: str, limits: Range, begin_at: int | None) -> int:
-    """Return the first pulse of a servo without a confirmed position, as a person has given it;
-    raises :class:`NotConfirmed` if no one has, or if it is beyond the limits.
+    """Return the first pulse that a person has chosen for a servo without a confirmed position.
+
+    Raise :class:`NotConfirmed` if there is none, or if it is beyond the limits.
     """
     low, high = limits
     if begin_at is not None and low <= begin_at <= high:
@@ -248,13 +249,13 @@ def _first_pulse(name: str, limits: Range) -> NotConfirmed:
 
 
 def _extent(motion: MotionProfile) -> Range:
-    """Lowest and highest place of a motion; a servo's goes through the pulses of its segments."""
+    """Return the lowest and highest position of a motion, including all pulses of a servo."""
     pulses = [part.pulse_us for part in motion.segments if isinstance(part, ServoSegment)]
     places = [motion.start, motion.end, *pulses]
     return min(places), max(places)
 
 
 def _list_names(key: str) -> str:
-    """A key of the calibration in words: ``position open of lid``, ``direction of table``."""
+    """Return a calibration key in words: ``position open of lid``, ``direction of table``."""
     _, name, *what = key.split(".")
     return f"position {what[1]} of {name}" if len(what) > 1 else f"direction of {name}"

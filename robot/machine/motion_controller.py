@@ -1,8 +1,8 @@
-"""Motion: the link to the firmware, reconnected when it breaks, faults named.
+"""Motion: the link to the firmware, reconnected when it breaks, with named faults.
 
 Every motion of the robot begins here, with :meth:`MotionController.home`, ``perform``, ``jog`` or
 ``home_alone``. Each of them first asks :class:`robot.machine.confirmed_range.ConfirmedRange` for
-permission.
+permission; only ``bring_back`` does not.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ from solver.errors import InvalidRequest
 T = TypeVar("T")
 
 LONGEST_SILENCE_HOLD_MS = 2000
-"""Most the firmware takes as the host's silence after which motion holds."""
+"""Longest silence of the host that the firmware accepts as its limit before motion holds."""
 
 
 class MotionController:
-    """The part that moves a profile's robot, over the serial ports of its boards.
+    """Moves a profile's robot over the serial ports of its boards.
 
-    All methods block; ``stop`` and ``emergency_stop`` come from another thread while something
-    moves. Motion raises :class:`RobotError`, and ``Stopped`` from a stop until :meth:`begin`.
-    ``port`` overrides that of the first board. ``contact`` knows how far the actuators may go; all
-    motion asks it first, and raises :class:`robot.machine.confirmed_range.NotConfirmed`.
+    All methods block. Call ``stop`` and ``emergency_stop`` from another thread while something
+    moves. Motion raises :class:`RobotError` and, between a stop and :meth:`begin`, ``Stopped``.
+    ``port`` overrides the first board's port. ``contact``: the confirmed range. Motion beyond it
+    raises :class:`robot.machine.confirmed_range.NotConfirmed`.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class MotionController:
         self._statistics = LinkStatistics()
 
     def open(self) -> None:
-        """Connect and configure; raises ``RobotError`` while an emergency stop is not cleared."""
+        """Connect and configure. Raise ``RobotError`` while an emergency stop is not cleared."""
         with self._noting_faults():
             self._connect()
 
     def begin(self, cancel: threading.Event) -> None:
-        """Begin a run of any number of motions, which all end for good once ``cancel`` is set."""
+        """Begin a run of motions, all of which end for good once ``cancel`` is set."""
         self._cancel = cancel
 
     def clear_emergency(self) -> None:
@@ -104,18 +104,18 @@ class MotionController:
         self._emergency.clear()
 
     def require_confirmed(self) -> None:
-        """Raise ``NotConfirmed`` until somebody has confirmed how far the robot may go."""
+        """Raise ``NotConfirmed`` until the start and all positions of the robot are confirmed."""
         self._contact.require_start(
             self._profile, {setup.name: setup.start for setup in self.setups}
         )
 
     def home(self, first: Sequence[str] = ()) -> None:
-        """Find the positions of all actuators, these first, and go to the start positions."""
+        """Home all actuators, ``first`` before the others, and go to the start positions."""
         self.require_confirmed()
         self.ledger.home_first(*first)
         with self._noting_faults():
             self._connect()
-        # Not as a fault of the link: people are asked once, and a stop may not hide it.
+        # Not within _noting_faults: a person is asked once, and a stop must not hide that.
         self._require_going_on()
         self.ledger.require_known(self.setups)
         self._check_turns_again()
@@ -123,7 +123,7 @@ class MotionController:
             thread = self._connect()
             places = self._places()
             if any(one.stands_at is not None and one.name not in places for one in self.setups):
-                self._stand(places)  # what nobody knows is taken to be at its start
+                self._stand(places)  # unknown ones are taken to be at their starts
                 thread = self._connect()
             try:
                 for step in self._homing_steps(thread):
@@ -137,7 +137,7 @@ class MotionController:
             self.ledger.note_all_homed()
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
-        """Upload and execute; returns the microseconds it took by the firmware's clock."""
+        """Upload and execute a schedule. Return the microseconds taken by the firmware's clock."""
         self._contact.require_schedule(self._profile, schedule)
         try:
             with self._noting_faults(), self.ledger.performing(self._silence_hold_ms / 1e3):
@@ -169,14 +169,14 @@ class MotionController:
         return target
 
     def position(self, actuator: str) -> int | None:
-        """Return where it rests, in us of pulse or steps; None while it is not homed."""
+        """Return an actuator's resting position in us of pulse or steps; None if not homed."""
         return self.ledger.position(actuator) if self._ready else None
 
     def home_alone(self, actuator: str, at: int) -> int:
-        """Home one actuator, a servo at the pulse ``at``; returns its position then.
+        """Home one actuator, a servo at the pulse ``at``. Return its position afterwards.
 
         The others stay as they are. Their outputs are off for a moment at most, except those that
-        have to look for their end stops.
+        have to find their end stops.
         """
         self._contact.require_first(actuator, self._profile.actuators[actuator], at)
         setup = next(one for one in self.setups if one.name == actuator)
@@ -199,9 +199,9 @@ class MotionController:
         return position
 
     def _move_servo_start(self, setup: ActuatorSetup, at: int) -> Sequence[str]:
-        """Set a servo up to begin at a pulse, which takes a new configuration of its board.
+        """Set up a servo to begin at a pulse, which needs a new configuration of its board.
 
-        Returns the other actuators, which have to be taken up again where they stand.
+        Return the other actuators, which have to be taken up again at their positions.
         """
         if setup.standing_at(at) == setup:
             return ()
@@ -211,10 +211,10 @@ class MotionController:
         return tuple(others)
 
     def _leave_unchecked(self, setup: ActuatorSetup) -> Sequence[str]:
-        """Set a motor with an end stop up not to look at it after turns: moved alone, it may rest
-        next to where that is active. Homing the robot takes that back.
+        """Disable the check of a motor's end stop after turns, until the robot is homed.
 
-        Returns the other actuators, which have to be taken up again where they stand.
+        A motor that moves alone may rest next to the position where its end stop is active. Return
+        the other actuators, which have to be taken up again at their positions.
         """
         if not isinstance(setup, StepperSetup) or setup.homing is None or setup.check is None:
             return ()
@@ -224,14 +224,14 @@ class MotionController:
         return tuple(others)
 
     def _check_turns_again(self) -> None:
-        """Take back what :meth:`_leave_unchecked` has set up."""
+        """Enable the checks that :meth:`_leave_unchecked` has disabled."""
         if self._unchecked:
             places = self._places() if self._ready else {}
             self._unchecked.clear()
             self._stand(places)
 
     def _places(self) -> dict[str, int]:
-        """Return the known positions of the actuators that can go on from there."""
+        """Return the known positions of the actuators that can continue from them."""
         known = self.ledger.known
         return {
             one.name: known[one.name]
@@ -240,19 +240,19 @@ class MotionController:
         }
 
     def _stand(self, places: Mapping[str, int]) -> None:
-        """Declare that from the next connection on these stand there, others at their starts."""
+        """Declare these positions, and others' starts, as those at the next connection."""
         standing = (one.standing_at(places.get(one.name)) for one in self.setups)
         self._use(tuple(self._with_check(one) for one in standing))
 
     def _with_check(self, setup: ActuatorSetup) -> ActuatorSetup:
-        """Return a setup whose turns are checked unless that is left out now."""
+        """Return a setup with its check after turns, unless that is disabled now."""
         if not isinstance(setup, StepperSetup):
             return setup
         check = None if setup.name in self._unchecked else self._checks.get(setup.name)
         return replace(setup, check=check)
 
     def assume_start_positions(self) -> None:
-        """Take everything to be at its start, where a person has set it."""
+        """Assume that everything is at its start, where a person has set it."""
         self.ledger.assume_start()
         self._ready, self._anew = False, True
 
@@ -261,7 +261,7 @@ class MotionController:
         self.ledger.mark_lost(lost)
 
     def pass_losses_on(self, heir: MotionController) -> None:
-        """Have what moves the robot next ask for the positions that are lost here."""
+        """Pass the lost positions on to the controller that moves the robot next."""
         if (lost := self.ledger.lost) is not None:
             heir.mark_positions_lost(lost)
 
@@ -273,11 +273,10 @@ class MotionController:
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
         """Turn motors that only count their steps slowly back to their starts.
 
-        Return those that may be elsewhere afterwards.
-        Call it before the values that belong to the count are forgotten. A motor may be elsewhere
-        because it cannot turn now, or is too far away to go straight back past the others.
-        ``guessed``: motors whose steps a turn are not known yet. For these only the start itself
-        counts, and no position that would look the same.
+        Return those that may be elsewhere afterwards: they cannot turn now, or are too far away to
+        go straight back past the others. Call it before the values that belong to their counts are
+        forgotten. ``guessed``: motors whose steps per turn are not known yet. For these only the
+        start itself counts, and no position that looks the same.
         """
         motors = motors_without_sensor(self.setups)
         if self._ready:
@@ -291,9 +290,9 @@ class MotionController:
         return self.ledger.motors_off_start(motors, guessed)
 
     def reconfigure(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
-        """Go on with other values for the same actuators: home before anything moves.
+        """Go on with other values for the same actuators. Home them before anything moves.
 
-        ``fastest``: steps/s that some motors may be driven at, beyond what the profile allows.
+        ``fastest``: maximum steps/s of some motors, beyond what the profile allows.
         """
         before = self.setups
         self._set_up(profile, fastest)
@@ -307,8 +306,8 @@ class MotionController:
             return actuator in thread.wait(thread.link.active_sensors())
 
     def rate_share(self, schedules: Sequence[Schedule]) -> float:
-        """Return the part of their speed at which the boards make the steps of schedules, up to 1:
-        see :func:`robot.link.plans.rate_share`."""
+        """Return the fraction (up to 1) of the schedules' speed that the boards reach: see
+        :func:`robot.link.plans.rate_share`."""
         with self._noting_faults():
             return self._connect().link.rate_share(schedules)
 
@@ -316,12 +315,12 @@ class MotionController:
         """Finish the turn in progress and hold; the run under way ends with ``Stopped``."""
         self._cancel.set()
         if (thread := self._thread) is not None:
-            # What failed here is reported by the motion under way, if there is one.
+            # The motion under way, if any, reports what failed here.
             with suppress(RobotError):
                 thread.wait(thread.link.stop())
 
     def emergency_stop(self) -> None:
-        """All motion ends at once and is held there; the robot is not homed afterwards.
+        """Stop all motion at once and hold it there. The robot is not homed afterwards.
 
         Nothing moves again until :meth:`clear_emergency`, whether or not the board could be
         reached.
@@ -333,11 +332,11 @@ class MotionController:
                 thread.wait(thread.link.emergency_stop())
 
     def power_down(self) -> tuple[str, ...]:
-        """Switch off what the policy releases at rest; return it. Nothing moves until it is homed.
+        """Switch off the actuators that the policy releases at rest. Return them.
 
-        Motors that only count their steps lose their positions unless they are self-locking, and a
-        person has to set them to their starts. So these go on holding while one is away from there.
-        Does nothing while no board is connected.
+        Home before anything moves. Motors that only count their steps lose their positions
+        unless they are self-locking, and a person has to set them to their starts. So they keep
+        holding while one of them is away from its start. Do nothing while no board is connected.
         """
         released = self._profile.policy.idle.release
         if not released or self._thread is None:
@@ -359,16 +358,16 @@ class MotionController:
         return released
 
     def drivers(self) -> tuple[DriverState, ...]:
-        """Return the stepper drivers as they were after the last motion; from any thread."""
+        """Return the stepper drivers' states after the last motion. Callable from any thread."""
         thread = self._thread
         return () if thread is None else thread.link.drivers
 
     def link_statistics(self) -> LinkRecord:
-        """Return the traffic since the start; from any thread."""
+        """Return the traffic since the start. Callable from any thread."""
         return self._statistics.total
 
     def close(self) -> None:
-        """Outputs safe, port given back. Idempotent."""
+        """Make the outputs safe and release the port. Idempotent."""
         self._ready = False
         if (thread := self._thread) is not None:
             with suppress(RobotError):
@@ -386,7 +385,7 @@ class MotionController:
         self._unchecked = set[str]()
 
     def _use(self, setups: tuple[ActuatorSetup, ...]) -> None:
-        """Set the actuators up so from the next connection on, if that changes anything."""
+        """Use these setups from the next connection on, if they change anything."""
         if setups != self.setups:
             self.setups, self._ready = setups, False
             if self._thread is not None:
@@ -405,10 +404,10 @@ class MotionController:
             self._move(thread, thread.link.run(Schedule.of(move)))
 
     def _move(self, thread: LinkThread[LinkGroup], motion: Coroutine[object, object, T]) -> T:
-        """Have the link move something, unless this is to end.
+        """Let the link perform a motion, unless there was a stop.
 
-        That is looked at on the link's own loop, where a stop goes, too: it comes either before
-        the motion, which then does not begin, or meets it under way.
+        The check runs on the link's own loop, like the stop itself. So a stop comes either before
+        the motion, which then does not begin, or while it is under way.
         """
 
         async def unless_stopped() -> T:
@@ -426,16 +425,16 @@ class MotionController:
             raise
 
     def _require_going_on(self) -> None:
-        """Raise what ends a motion that has not begun: an emergency stop, or a stop."""
+        """Raise ``RobotError`` after an emergency stop, or ``Stopped`` after a stop."""
         if self._emergency.is_set():
             raise RobotError(Fault.EMERGENCY_STOP)
         if self._cancel.is_set():
             raise Stopped("before it began")
 
     def _homing_steps(self, thread: LinkThread[LinkGroup]) -> list[HomingStep]:
-        """Return the steps of homing: first what stands askew, then the mechanism's order.
+        """Return the steps of homing: actuators that are askew, then the mechanism's order.
 
-        An actuator is askew by its sensor, or because a fault caught it in motion. A half-turned
+        An actuator is askew if its sensor says so, or if a fault caught it in motion. A half-turned
         layer has to be squared while the rest of the cube is still held."""
         active = thread.wait(thread.link.active_sensors())
         askew = [setup.name for setup in self.setups if setup.is_askew(setup.name in active)]
@@ -471,7 +470,7 @@ class MotionController:
     def _links(
         self, transport: Callable[[str], Transport], draw: Draw = secrets.randbelow
     ) -> LinkGroup:
-        """A link to each board, with its own actuators, over what ``transport`` makes for it."""
+        """Return a link to each board, with its own actuators, over its ``transport``."""
         links = {
             name: Link(
                 transport(name),
@@ -487,9 +486,9 @@ class MotionController:
 
     @contextmanager
     def _noting_faults(self) -> Iterator[None]:
-        """Note for the next start what a fault has left uncertain.
+        """Note which positions a fault leaves uncertain, for the next start.
 
-        Raises ``Stopped`` for a fault that a stop has brought about.
+        Raise ``Stopped`` instead of a fault that a stop has caused.
         """
         try:
             yield
@@ -511,9 +510,9 @@ class MotionController:
 
 
 def require_ours(capabilities: Capabilities, board: str | None = None) -> None:
-    """Raise ``WRONG_FIRMWARE`` unless the board runs what came with this program.
+    """Raise ``WRONG_FIRMWARE`` unless the board runs the firmware that came with this program.
 
-    ``board``: its name, where there are several.
+    ``board``: its name, if there are several.
     """
     if not matches(capabilities):
         where = "the board" if board is None else f"board {board}"
@@ -522,7 +521,7 @@ def require_ours(capabilities: Capabilities, board: str | None = None) -> None:
 
 
 def _port_of(board: BoardSettings) -> str:
-    """The device of a board, looked for where the profile leaves that open."""
+    """Return the device of a board, searching for it if the profile says ``auto``."""
     if board.port != "auto":
         return board.port
     return str(family_of(board.target).find_port(Computer()))

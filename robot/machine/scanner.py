@@ -45,7 +45,7 @@ from vision.measure.stickers import measure, measure_face
 T = TypeVar("T")
 
 COLOURS_KEY = "colours"
-"""Where a profile, and so a calibration, keeps them."""
+"""Key of the colours in a profile, and so in a calibration."""
 
 SITES = "URFDLB"
 JPEG_QUALITY = 92
@@ -59,9 +59,9 @@ PREPARED_PIXELS = 120
 class FaceImage:
     """A picture of one cube face, and what was measured in it.
 
-    ``grid`` and ``colours`` are those of the face as the cube's drawing has it, however it is held.
-    ``colours`` has the learned light evened out, ``raw`` is as the camera saw it; None: the same.
-    ``whole``: the robot itself hides no sticker of the face. ``view``: as it was planned.
+    ``grid`` and ``colours`` follow the cube's drawing, however the cube is held. ``colours`` has
+    the learned light evened out. ``raw``: the colours as the camera saw them, if different.
+    ``whole``: the robot itself hides no sticker of the face. ``view``: the planned view.
     """
 
     face: str
@@ -80,10 +80,10 @@ class FaceImage:
         return [(x, y) for x, y in found]
 
     def reduce(self) -> FaceImage:
-        """Return it with a frame no larger than its cells need to be judged.
+        """Return a copy whose frame is only as large as a check of its cells needs.
 
-        This is what is kept until the cube is read: six frames of 1920x1080 would take 37 MB. The
-        check of the view works at that size anyway, and the drawing of the reading needs less.
+        The copy is kept until the cube is read: six frames of 1920x1080 would take 37 MB. The check
+        of the view works at that size anyway, and the drawing of the reading needs less.
         """
         image, factor = shrink_to_cells(self.frame.image, self.grid)
         if factor == 1.0:
@@ -93,7 +93,7 @@ class FaceImage:
 
 
 class Scanner:
-    """The cameras of a profile by their names there, and what is read from their pictures.
+    """Takes pictures with a profile's cameras, by their names there, and reads the cube.
 
     All methods block. A camera's failure raises :class:`RobotError`.
     """
@@ -116,7 +116,7 @@ class Scanner:
             camera.name: microseconds(camera.settle_ms) for camera in profile.cameras
         }
         self._explanation: Callable[[], bytes] = bytes
-        # Somebody may watch through a camera at the moment in which a job begins to look.
+        # A viewer may use a camera at the moment when a job begins to take pictures.
         self._in_use = {name: threading.Lock() for name in self._cameras}
         self._remembered: dict[str, Frame] | None = None
 
@@ -126,9 +126,7 @@ class Scanner:
         self._light = stored_light(profile)
 
     def prepare(self) -> None:
-        """Read a made-up solved cube, so that the first real look finds everything loaded and
-        computed.
-        """
+        """Read a made-up solved cube, so that all is loaded and computed before the first scan."""
         square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * PREPARED_PIXELS
         quads = FaceGrid.from_corners(square, self._size).quads
         seen = {}
@@ -142,7 +140,7 @@ class Scanner:
     def settle(self) -> list[Note]:
         """Adapt to the light, then lock exposure and colours until the next call.
 
-        Returns what cameras could not find or lock.
+        Return notes about what cameras could not find or lock.
         """
         _call_for_all(self._settle, list(self._cameras))
         return [
@@ -152,10 +150,10 @@ class Scanner:
         ]
 
     def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:
-        """Take and measure the looks' pictures, by all cameras at once.
+        """Take and measure the pictures of these views, with all cameras at once.
 
-        ``moved``: the robot has just moved, so a picture counts once what it shows is at rest, or
-        when the time is over in which the profile says that it comes to rest (``settle_ms``).
+        ``moved``: the robot has just moved, so wait for a still view, for at most the profile's
+        ``settle_ms``.
         """
         cameras = list(dict.fromkeys(view.camera for view in looks))
         taken = _call_for_all(
@@ -172,7 +170,6 @@ class Scanner:
             self._cameras[camera].settle()
 
     def _take_frame(self, looks: Sequence[FaceView], *, moved: bool) -> dict[FaceView, FaceImage]:
-        """Take one picture by one camera and measure its faces."""
         camera = looks[0].camera
         limit_us = self._settle_us[camera]
         with self._stopwatch.timing("capture"):
@@ -205,22 +202,23 @@ class Scanner:
         )
 
     def glance(self) -> tuple[int, NDArray[np.float32]]:
-        """Return the first camera's picture now, small and grey: us of its clock, float32[H, W]."""
+        """Take a small grey picture with the first camera: us of its clock, float32[H, W]."""
         frame = self._capture(next(iter(self._cameras)))
         return frame.time_us, small_and_grey(frame.image)
 
     def picture(self, camera: str | None) -> bytes:
-        """Return a camera's (None: the first) picture now, as the JPEG that is sent."""
+        """Take a picture with a camera (default: the first). Return it as JPEG."""
         return as_jpeg(self.frame(camera))
 
     def frame(self, camera: str | None) -> Frame:
-        """Return a camera's (None: the first) picture now, as it took it."""
+        """Take a picture with a camera (default: the first)."""
         return self._capture(self.camera_named(camera))
 
     @contextmanager
     def remembering(self) -> Iterator[None]:
-        """Meanwhile :meth:`preview` shows what was taken for others, so that it delays no look; as
-        long as nothing was, it takes a picture all the same.
+        """Let :meth:`preview` return pictures taken for other uses, so that it delays none of them.
+
+        Until there is one, it takes its own.
         """
         self._remembered = {}
         try:
@@ -229,7 +227,7 @@ class Scanner:
             self._remembered = None
 
     def preview(self, camera: str) -> bytes:
-        """Return a camera's picture now, no larger than a spectator needs."""
+        """Return a camera's current picture as JPEG, no larger than a viewer needs."""
         frame = (self._remembered or {}).get(camera) or self._capture_frame(camera)
         height, width = frame.image.shape[:2]
         factor = PREVIEW_WIDTH / width
@@ -240,7 +238,7 @@ class Scanner:
         return as_jpeg(frame, PREVIEW_QUALITY)
 
     def camera_named(self, camera: str | None) -> str:
-        """The name of a camera (None: the first); raises ``InvalidRequest`` where it is none."""
+        """Return the name of a camera (default: the first). Raise ``InvalidRequest`` if unknown."""
         name = camera if camera is not None else next(iter(self._cameras), "")
         if name not in self._cameras:
             known = ", ".join(self._cameras) or "none"
@@ -258,9 +256,9 @@ class Scanner:
             return self._cameras[camera].capture()
 
     def check_view(self, taken: Sequence[FaceImage], before: Sequence[FaceImage] = ()) -> None:
-        """Raise :class:`ScanError` if a picture shows something else than a face of such a cube.
+        """Raise :class:`ScanError` if a picture shows anything but a face of such a cube.
 
-        ``taken`` are all of one look, ``before`` good pictures of the same cube.
+        ``taken``: images taken at the same time. ``before``: good images of the same cube.
         """
         for image in taken if self._check_view else ():
             same = [other for other in taken if other.frame is image.frame and other is not image]
@@ -273,9 +271,9 @@ class Scanner:
                 raise scan_error(found, image.face) from odd
 
     def read(self, images: Sequence[FaceImage]) -> CubeReading:
-        """Decide the cube from all pictures, several of a face included.
+        """Read the cube from all images, which may include several of a face.
 
-        Raises :class:`ScanError`, or :class:`RobotError` where the cube has slipped.
+        Raise :class:`ScanError`, or :class:`RobotError` if the cube has slipped.
         """
         faces: dict[str, list[FaceColours]] = {}
         for image in images:
@@ -297,7 +295,7 @@ class Scanner:
             reason = f"the faces do not fit together; perhaps {corrected}"
             raise ScanError(reason, reading.look_again or "")
         if reading.corrections:
-            # The robot knows how it holds the cube: a face seen turned means that it does not.
+            # The robot knows how it holds the cube: a face that is seen turned has slipped.
             raise _slip_fault("; ".join(reading.corrections))
         return reading
 
@@ -310,7 +308,7 @@ class Scanner:
         return drawing
 
     def close(self) -> None:
-        """Give the cameras back. Idempotent."""
+        """Release the cameras. Idempotent."""
         for name, camera in self._cameras.items():
             with self._in_use[name]:
                 camera.close()
@@ -318,7 +316,7 @@ class Scanner:
     def _refusal(
         self, error: Unreadable, images: Sequence[FaceImage], colours: StickerColours
     ) -> ScanError | RobotError:
-        """Why the pictures could not be read: what is in view instead, if that can be told."""
+        """Return the error for unreadable pictures: what is in view instead, if that is clear."""
         again = error.look_again or ""
         found = shown_instead(images, self._size) or explain_reading(
             error, searches_of(images, self._size)
@@ -332,8 +330,11 @@ class Scanner:
         return ScanError(error.reason, again, remedy=remedy)
 
     def _grid(self, camera: Camera, frame: Frame, view: View) -> FaceGrid:
-        """The site's stickers as the site is drawn: at the calibrated places, or, when the camera
-        says that those do not hold for its frames, where a face is found."""
+        """Return the site's stickers in the site's drawing.
+
+        They are at their calibrated positions or, if the camera says that its frames do not follow
+        these, where a face is found.
+        """
         if getattr(camera, "calibrated", True):
             height, width = frame.image.shape[:2]
             return FaceGrid.from_corners(np.array(view.quad) * (width, height), self._size)
@@ -378,15 +379,15 @@ def stored_light(profile: RobotProfile) -> dict[tuple[str, str], NDArray[np.floa
 
 
 def as_values(references: ColourReferences) -> dict[str, object]:
-    """The colours as calibrated values."""
+    """Return the colours as calibrated values."""
     return {COLOURS_KEY: parse_object(references_to_json(references), "colours")}
 
 
 def odd_view(image: FaceImage, size: int, beside: Sequence[FaceGrid] = ()) -> OddView | None:
-    """Return what a picture shows instead of one face of such a cube; None: such a face.
+    """Return what a picture shows instead of one face of such a cube; None if it shows one.
 
-    ``beside`` it are other faces of the same cube. A face that the robot itself hides in part
-    counts as one.
+    ``beside``: other faces of the same cube in the picture. A face that the robot itself hides in
+    part counts as one.
     """
     if not image.whole:
         return None
@@ -398,7 +399,7 @@ def odd_view(image: FaceImage, size: int, beside: Sequence[FaceGrid] = ()) -> Od
 
 
 def searches_of(images: Sequence[FaceImage], size: int) -> dict[str, SearchResult]:
-    """Return the pictures as they are compared, the last of each face that is seen whole."""
+    """Return the pictures to compare: the last one of each face that is seen whole."""
     return {
         image.face: SearchResult(image.frame.image, size, image.grid)
         for image in images
@@ -407,7 +408,7 @@ def searches_of(images: Sequence[FaceImage], size: int) -> dict[str, SearchResul
 
 
 def shown_instead(images: Sequence[FaceImage], size: int) -> OddView | None:
-    """Return what the pictures show instead of a cube's faces, by what all of them show."""
+    """Return what the pictures, taken together, show instead of a cube's faces."""
     views = [(image.face, odd) for image in images if (odd := odd_view(image, size)) is not None]
     return explain_views(searches_of(images, size), dict(views)) if views else None
 
@@ -420,7 +421,7 @@ def scan_error(found: OddView, look_again: Sequence[str]) -> ScanError:
 def explanation(
     images: Sequence[FaceImage], colours: StickerColours, outcome: CubeReading | Unreadable
 ) -> bytes:
-    """A PNG of a reading or refusal; with the pictures, the last of each face, if all are there."""
+    """Return a PNG of a reading or refusal, with the last picture of each face if all are there."""
     last = {image.face: image for image in images}
     if set(last) != set(FACES):
         return png(explain(colours, outcome, None))
@@ -430,7 +431,7 @@ def explanation(
 
 
 def as_cube_face(seen: FaceColours, view: FaceView, size: int) -> FaceColours:
-    """Convert colours from the site's drawing to that of the face there, turned as it is held."""
+    """Convert colours from the site's drawing to that of the face that is held there."""
     hidden = np.isin(np.arange(1, size * size + 1), sorted(view.hidden))
     order = site_stickers(view, size)
     positions = None if seen.positions is None else seen.positions[order]
@@ -447,7 +448,7 @@ def as_cube_face(seen: FaceColours, view: FaceView, size: int) -> FaceColours:
 
 
 def turn_grid(grid: FaceGrid, view: FaceView) -> FaceGrid:
-    """The grid of a site as the face that is there is drawn."""
+    """Return a site's grid in the drawing of the face that is held there."""
     n = grid.size
     clockwise = [0, n - 1, n * n - 1, n * (n - 1)]
     first = clockwise.index(int(site_stickers(view, n)[0]))
@@ -463,20 +464,20 @@ def site_stickers(view: FaceView, size: int) -> NDArray[np.intp]:
 
 
 def small_and_grey(image: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """uint8[H, W, 3] RGB as a picture to compare with others: float32[60, 80], 0..255."""
+    """Convert uint8[H, W, 3] RGB to a picture for comparison: float32[60, 80], 0..255."""
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
     return cv2.resize(grey, GLANCE_SIZE, interpolation=cv2.INTER_AREA).astype(np.float32)
 
 
 def as_jpeg(frame: Frame, quality: int = JPEG_QUALITY) -> bytes:
-    """The frame as it is written to disk or sent."""
+    """Return the frame as JPEG, to be written to disk or sent."""
     bgr = cv2.cvtColor(frame.image, cv2.COLOR_RGB2BGR)
     _, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])
     return data.tobytes()
 
 
 def from_jpeg(jpeg: bytes) -> NDArray[np.uint8]:
-    """A picture that was sent, uint8[H, W, 3], RGB; raises ValueError for what is no JPEG."""
+    """Return a JPEG's picture, uint8[H, W, 3], RGB. Raise ValueError if it is not a JPEG."""
     bgr = cv2.imdecode(np.frombuffer(jpeg, dtype=np.uint8), cv2.IMREAD_COLOR) if jpeg else None
     if bgr is None:
         raise ValueError("the daemon sent no JPEG")

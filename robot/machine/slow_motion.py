@@ -12,20 +12,20 @@ from robot.motion.stepper import StepperLimits, stepper_move
 from solver.errors import InvalidRequest
 
 GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
-"""Parts of a stepper's limits at which it loses no steps, even where its driver makes others of
-them than its profile says."""
+"""Fractions of a stepper's limits at which it loses no steps, even if its driver makes steps of
+another size than its profile says."""
 
 MOST_BACK, MOST_BACK_EXACTLY, MOST_PLAY = 8, 2, 90
-"""Parts of a turn: so far a motor goes straight back in a robot that performs plans, so far in one
-that nobody knows yet, and so much play it may drive."""
+"""Divisors of a turn. They give the longest path straight back to the start, the same for a motor
+whose steps per turn are unknown, and the largest play."""
 
 
 def jog_profile(
     setup: ActuatorSetup, start: int, target: int, rest_us: int = 0
 ) -> MotionProfile | None:
-    """Slow motion to ``target`` and a rest; None when it is there.
+    """Return a slow motion to ``target`` and a rest; None if it is there already.
 
-    Raises ``InvalidRequest`` beyond limits.
+    Raise ``InvalidRequest`` for a target beyond limits.
     """
     if isinstance(setup, ServoSetup):
         require_within(setup.name, target, setup.minimum_us, setup.maximum_us, "us")
@@ -38,7 +38,7 @@ def jog_profile(
 
 
 def _gentle(limits: StepperLimits) -> StepperLimits:
-    """Limits at which no motor that works at all loses steps."""
+    """Return limits at which no working motor loses steps."""
     speed = limits.max_speed * GENTLE_SPEED
     return replace(
         limits,
@@ -61,10 +61,11 @@ def paths_to_start(
 ) -> Iterator[int]:
     """Yield the positions by which a stepper returns to its start from ``at``.
 
-    The last move is forwards, which takes up any play. Yields nothing if it is there, or too far
-    away.
+    The last move is forwards, which takes up any play. Yield nothing if it is there already, or too
+    far away.
 
-    ``turn``: its steps. ``exactly``: no place that looks the same counts as the start.
+    ``turn``: its steps per turn. ``exactly``: a position that only looks like the start does not
+    count.
     """
     if at is None or turn is None:
         return

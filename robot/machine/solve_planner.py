@@ -1,4 +1,4 @@
-"""Planning for one robot: scan tours, and the fastest way to solve what was read."""
+"""Planning for one robot: scan tours, and the fastest solution of the cube that was read."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ from solver.solution import CancelFlag, Progress
 CANCEL_POLL_S = 0.02
 
 NICENESS = 10
-"""Niceness of searches and of making tables: neither may keep link or cameras waiting."""
+"""Niceness of searches and table generation, so that they never delay the link or the cameras."""
 
 ProgressListener = Callable[[Progress], None]
-"""Hears, on any thread, how far tables are that have to be made first."""
+"""Callback for progress while tables are built. Called on any thread."""
 
 
 class SplitPlan(NamedTuple):
-    """A plan cut in two where the robot rests, and the cube as it is there."""
+    """A plan cut in two at a point where the robot rests, and the cube at that point."""
 
     head: Plan
     tail: Plan
@@ -67,8 +67,8 @@ class SplitPlan(NamedTuple):
 class SolvePlanner:
     """Plans for a profile whose mechanism is already compiled. All methods block.
 
-    A state is the mechanism's, how the cube is held included; None: as homed. The schedules of the
-    plans are worked out here, not while the robot waits for them.
+    A state is the mechanism's and includes how the cube is held; ``None`` means homed. Plans are
+    returned with their schedules computed, so that the robot does not wait for these.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class SolvePlanner:
         return self._mechanism.configurations[start].positions
 
     def scan(self, state: State | None, faces: Sequence[str] | None) -> ScanPlan:
-        """Plan the tour that shows the cameras these faces (None: all)."""
+        """Plan the tour that shows these faces (default: all) to the cameras."""
         tour = plan_scan(self._mechanism, state, faces or FACES)
         for step in tour.steps:
             if step.moves:
@@ -94,23 +94,23 @@ class SolvePlanner:
         return tour
 
     def parse_cube(self, facelets: str) -> AnyCube:
-        """The cube a person names by its facelets; raises :class:`InvalidRequest`."""
+        """Return the cube with these facelets. Raise :class:`InvalidRequest` if they are wrong."""
         try:
             return parse_state(facelets, self._size)
         except CubistError as error:
             raise InvalidRequest(f"facelets: {error}") from error
 
     def read_goal(self, text: str, facelets: str | None = None) -> Goal:
-        """Return what the cube is to become; raises :class:`InvalidRequest`.
+        """Return the goal that a text describes. Raise :class:`InvalidRequest`.
 
-        The cube is seen from the side from which it is in the robot, faces named by its centres, or
-        from that of ``facelets``, where a person has named it by legal ones.
+        The goal is oriented like the cube in the robot, with faces named by its centres, or like
+        ``facelets``, if a person has given legal ones.
         """
         try:
             goal = read_goal(text, read_state(facelets or SCRAMBLE, self._size))
         except CubistError as error:
             raise InvalidRequest(f"to: {error}") from error
-        # Every look names the colours of a 2x2x2 anew, by its corner DLB.
+        # Every scan names the colours of a 2x2x2 anew, by its corner DLB.
         return replace(goal, in_colours=goal.in_colours and self._size != 2)
 
     def read_aim(
@@ -121,9 +121,10 @@ class SolvePlanner:
         centres: bool = False,
         centres_turned: str | None = None,
     ) -> Aim:
-        """Return what a solve turns the cube to; raises :class:`InvalidRequest`.
+        """Return the aim of a solve. Raise :class:`InvalidRequest`.
 
-        ``centres``: they end upright, and are upright now but for ``centres_turned``, moves.
+        ``centres``: they must end upright, and are upright now except for the moves
+        ``centres_turned``.
         """
         goal = None if to is None else self.read_goal(to, facelets)
         if not centres:
@@ -138,7 +139,7 @@ class SolvePlanner:
             raise InvalidRequest(f"centres_turned: {error}") from error
 
     def scramble_cube(self, moves: str | None) -> AnyCube:
-        """The solved cube after these moves, or random ones; raises :class:`InvalidRequest`."""
+        """Return a cube scrambled by these moves, or at random. Raise :class:`InvalidRequest`."""
         if not moves:
             return random_cube(self._size, np.random.default_rng())
         try:
@@ -149,8 +150,8 @@ class SolvePlanner:
     def prepare(self, cancel: threading.Event, progress: ProgressListener) -> None:
         """Make the tables that plans need and that do not exist yet.
 
-        The threads that make them take what the link and the cameras leave of the processor. Raises
-        SearchError when ``cancel`` is set meanwhile.
+        Its threads have a lower priority than the link and the cameras. Raise SearchError if
+        ``cancel`` is set meanwhile.
         """
         with _mirror(cancel) as flag, ThreadPoolExecutor(1, "tables", _stand_back) as pool:
             pool.submit(prepare, self._mechanism, flag, progress).result()
@@ -163,10 +164,9 @@ class SolvePlanner:
         progress: ProgressListener,
         aim: Aim = ANY_SOLVED,
     ) -> Plan:
-        """Plan the fastest way from ``cube`` in this state to ``aim``, in the time the profile
-        allows.
+        """Plan the fastest path from ``cube`` in this state to ``aim``, in the profile's time.
 
-        The search takes what the link and the cameras leave of the processor.
+        The search has a lower priority than the link and the cameras.
         """
         begun = time.monotonic()
         with (
@@ -207,9 +207,9 @@ class SolvePlanner:
         return self.plan(cube.inverse, state, cancel, progress)
 
     def greedy_us(self, parts: Sequence[Plan]) -> int | None:
-        """Return the time the moves of ``parts`` take when each is done the fastest way by itself.
+        """Return the microseconds that the moves of ``parts`` take if each is planned by itself.
 
-        None where the robot cannot do them so.
+        Return None if the robot cannot do them that way.
         """
         moves = merge_moves([move for part in parts for move in part.moves])
         with suppress(PlanningError):
@@ -217,9 +217,9 @@ class SolvePlanner:
         return None
 
     def split(self, cube: AnyCube, plan: Plan, *, again: bool) -> SplitPlan | None:
-        """The plan for ``cube`` cut where the rest may be improved; None when that is too short.
+        """Return the plan for ``cube``, cut to improve its tail; None if that does not pay.
 
-        ``again``: the plan is the rest of one that was cut before.
+        ``again``: the plan is the tail of an earlier cut.
         """
         cut_us = where_to_cut_us(plan, again=again)
         parts = None if cut_us is None else split_at(plan, cut_us)
@@ -231,9 +231,9 @@ class SolvePlanner:
         return SplitPlan(head, tail, turn_cube(cube, head))
 
     def improve(self, parts: SplitPlan, enough: threading.Event, aim: Aim = ANY_SOLVED) -> Plan:
-        """Return a faster tail, searched until ``enough`` is set, or the one there is.
+        """Search for a faster tail until ``enough`` is set. Return it, or the present tail.
 
-        The search takes what the link and the cameras leave of the processor.
+        The search has a lower priority than the link and the cameras.
         """
         with ThreadPoolExecutor(1, "rest", _stand_back) as pool:
             return pool.submit(self._improve, parts, enough, aim).result()
@@ -259,10 +259,10 @@ class SolvePlanner:
         return replace(plan, search_s=parts.tail.search_s)
 
     def _watch(self, flag: CancelFlag) -> AbstractContextManager[Watch | None]:
-        """Return what ends a search that no longer pays, if the profile asks for that.
+        """Return a watch that ends a search that no longer pays, if the profile asks for it.
 
-        A large cube's search gives a quick answer and its good ones at the end of its time: what it
-        finds before says nothing of that.
+        Large cubes get none: their search finds a quick solution first and good ones at the end of
+        its time, so its early results predict nothing.
         """
         is_layered = self._size in LAYERED_SIZES
         return Watch(flag) if self._policy.stop_early and not is_layered else nullcontext()
@@ -270,7 +270,7 @@ class SolvePlanner:
 
 @contextmanager
 def _cancelled_by(cancel: threading.Event) -> Iterator[CancelFlag]:
-    """A flag for the search of a run; raises ``Stopped`` where ``cancel`` left no solution."""
+    """Yield a flag for the search of a run. Raise ``Stopped`` if ``cancel`` left no solution."""
     try:
         with _mirror(cancel) as flag:
             yield flag
@@ -294,7 +294,7 @@ def _mirror(cancel: threading.Event) -> Iterator[CancelFlag]:
         flag.set()
 
     def follow() -> None:
-        # A search that has ended is not waited for: the robot may turn.
+        # Ends at once with the search: the robot waits to turn.
         while not done.wait(CANCEL_POLL_S):
             if cancel.is_set():
                 flag.set()

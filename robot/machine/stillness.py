@@ -1,7 +1,7 @@
-"""Waiting until the camera's view is at rest: two successive pictures that agree.
+"""Detection of a still view: two successive pictures agree.
 
-A cube swings after the robot has moved it, for how long depends on the robot. A fixed pause is too
-short for one and too long for another, so the pictures themselves decide.
+A cube swings after the robot has moved it, for a time that depends on the robot. A fixed pause is
+too short for one robot and too long for another, so the pictures themselves decide.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from robot.settings.profile import View
 from vision.frame import Frame
 
 CELLS = 40
-"""Along each side of what is compared: a cell is a fortieth of what the views take of a picture."""
+"""Number of cells along each side of the area that is compared, the box around the views."""
 
 SAME_LEVELS = 12.0
-"""Grey levels by which a cell may differ. The edge of a sticker makes more when it has moved by a
-seventh of a cell; noise, averaged over a cell, and a lamp that flickers make less."""
+"""Maximum difference of a cell in a still view, in grey levels. The edge of a sticker exceeds it by
+moving a seventh of a cell. Noise, averaged over a cell, and a flickering lamp stay below."""
 
 
 def still_frame(capture: Callable[[], Frame], views: Sequence[View], limit_us: int) -> Frame:
-    """Return the first picture that agrees with the one before it where the ``views`` are.
+    """Return the first picture that agrees with the previous one in the area of the ``views``.
 
-    ``limit_us``, by the camera's clock from the first picture on: after that any picture will do.
+    After ``limit_us`` from the first picture, by the camera's clock, return the next picture.
     """
     frame = capture()
     began_us, seen = frame.time_us, cells(frame.image, views)
@@ -39,7 +39,10 @@ def still_frame(capture: Callable[[], Frame], views: Sequence[View], limit_us: i
 
 
 def cells(image: NDArray[np.uint8], views: Sequence[View]) -> NDArray[np.float32]:
-    """float32[CELLS, CELLS], 0..255: the box around the views, grey, from uint8[H, W, 3] RGB."""
+    """Return the box around the views in grey, float32[CELLS, CELLS], 0..255.
+
+    ``image``: uint8[H, W, 3], RGB.
+    """
     height, width = image.shape[:2]
     corners = np.concatenate([np.array(view.quad) for view in views]) * (width, height)
     left, top = np.clip(np.floor(corners.min(axis=0)), 0, (width - 1, height - 1)).astype(int)

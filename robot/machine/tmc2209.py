@@ -24,12 +24,12 @@ STEALTHCHOP_PWM = 0xC10D0024
 """PWM that tunes itself, as after a reset."""
 CLOCK_HZ = 12_000_000
 FINEST = 256
-"""Microsteps of a full step in which the driver measures speed."""
+"""Microsteps per full step in the driver's measurement of speed."""
 LONGEST_TSTEP = (1 << 20) - 1
 STALL_SPEED_MARGIN = 0.75
 """StallGuard works from this fraction of the slow homing speed."""
 OPEN_LOAD_FULL_STEPS_PER_S = 200
-"""Up to this speed the driver detects open loads reliably."""
+"""Speed up to which the driver detects open loads reliably."""
 
 
 def driver_setup(

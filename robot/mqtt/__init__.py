@@ -1,1 +1,1 @@
-"""The robot on an MQTT broker, and in Home Assistant: a program of its own, `cubist-mqtt`."""
+"""The robot on an MQTT broker, and in Home Assistant: a separate program, `cubist-mqtt`."""

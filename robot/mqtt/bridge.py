@@ -1,4 +1,4 @@
-"""The bridge between the daemon and a broker: state out, commands in, each side may go away."""
+"""The bridge between the daemon and a broker: state out, commands in. Either may disappear."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AT_LEAST_ONCE = 1
 class BrokerOptions:
     """The broker, and the robot's name there.
 
-    ``may_start``: a message may start the robot. ``tls``: None for a connection in the clear.
+    ``may_start``: a message may start the robot. ``tls``: None for an unencrypted connection.
     """
 
     host: str
@@ -48,7 +48,7 @@ class BrokerOptions:
 
 
 async def bridge(options: BrokerOptions, socket: Path) -> None:
-    """Publish the robot's state and carry out commands until cancelled; reconnect for ever."""
+    """Publish the robot's state and carry out commands until cancelled. Reconnect forever."""
     async with AsyncControlClient(socket) as daemon:
         failure = ""
         while True:
@@ -58,7 +58,7 @@ async def bridge(options: BrokerOptions, socket: Path) -> None:
                     await _BrokerSession(options, daemon, broker).run()
                 failure = ""
             except aiomqtt.MqttError as error:
-                if str(error) != failure:  # not again and again while the broker is away
+                if str(error) != failure:  # only once while the broker is away
                     log.warning("%s port %d: %s", options.host, options.port, error)
                 failure = str(error)
             await asyncio.sleep(RETRY_S)
@@ -80,7 +80,7 @@ def _connect(options: BrokerOptions) -> aiomqtt.Client:
 
 
 class _BrokerSession:
-    """Work of one connection to the broker, as long as it lasts."""
+    """The work on one connection to the broker, as long as it lasts."""
 
     def __init__(
         self, options: BrokerOptions, daemon: AsyncControlClient, broker: aiomqtt.Client
@@ -138,7 +138,7 @@ class _BrokerSession:
                     await self._changed.wait()
 
     async def _ask_status(self) -> RobotStatusJson | None:
-        """Return the robot's status, or None where the daemon does not answer."""
+        """Return the robot's status, or None if the daemon does not answer."""
         try:
             reply = await self._daemon.request(STATUS)
             found = reply.document if reply.status == HTTPStatus.OK else None
@@ -147,7 +147,7 @@ class _BrokerSession:
         return cast("RobotStatusJson | None", found)
 
     async def _announce(self, status: RobotStatusJson) -> None:
-        """Tell Home Assistant of the robot, once for each robot and version."""
+        """Announce the robot to Home Assistant, once for each robot and version."""
         about = (status["robot"], status["version"])
         if about == self._announced:
             return
@@ -161,7 +161,7 @@ class _BrokerSession:
         self._announced = about
 
     async def _publish(self, topic: str, payload: str) -> None:
-        """Publish what is new, for those who subscribe later, too."""
+        """Publish a changed payload, retained for later subscribers."""
         if self._published.get(topic) != payload:
             await self._broker.publish(topic, payload, qos=AT_LEAST_ONCE, retain=True)
             self._published[topic] = payload

@@ -1,4 +1,4 @@
-"""Messages by which Home Assistant finds the robot.
+"""Messages with which Home Assistant finds the robot.
 
 Home Assistant reads one retained message for each entity, at
 ``<discovery prefix>/<component>/<node>/<object>/config`` (its documentation, "MQTT discovery"). The
@@ -49,7 +49,6 @@ def discovery_messages(
 
 
 def _entities(topics: Topics) -> Iterator[tuple[str, str, JsonObject]]:
-    """Yield component, object and configuration of each entity."""
     yield "sensor", "state", _sensor(topics, "State", "state", options=list(RobotState))
     yield "sensor", "outcome", _sensor(topics, "Last result", "outcome", options=list(Outcome))
     yield "sensor", "timer", _duration(topics, "Timer", "timer_s")

@@ -46,7 +46,7 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> None:
-    """Entry point; exit codes: 0 ended in order, 2 a setting is wrong or a library is missing."""
+    """Run the program. Exit codes: 0 orderly end, 2 a wrong setting or a missing library."""
     found = make_parser(environ).parse_args(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     try:
@@ -114,7 +114,7 @@ def _is_yes(environ: Mapping[str, str], name: str) -> bool:
 
 
 def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return how the broker is to prove who it is; None for a connection in the clear."""
+    """Return the TLS context that verifies the broker; None for an unencrypted connection."""
     authority = environ.get("CUBIST_MQTT_CA") or None
     if not _is_yes(environ, "CUBIST_MQTT_TLS"):
         if authority:
@@ -127,7 +127,6 @@ def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext | None:
 
 
 def _read_password(environ: Mapping[str, str]) -> str | None:
-    """Return the password among the unit's credentials, if there is one."""
     folder = environ.get("CREDENTIALS_DIRECTORY")
     if not folder or not (file := Path(folder) / PASSWORD_NAME).exists():
         return None

@@ -1,4 +1,4 @@
-"""Topics of the robot on a broker, and what is published there."""
+"""Topics of the robot on a broker, and the document published there."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Topics:
 
 
 def state_document(status: RobotStatusJson) -> JsonObject:
-    """Return what is published of the robot's status.
+    """Return the published part of the robot's status.
 
-    ``timer_s``: whole seconds of the job under way. ``outcome``, ``time_s``, ``moves``: of the last
-    run, times in seconds.
+    ``timer_s``: whole seconds of the job under way. ``outcome``, ``time_s`` (seconds) and ``moves``
+    are those of the last run.
     """
     job, run, fault = status["job"], status["last_run"], status["fault"]
     return {

@@ -1,9 +1,9 @@
-"""Converts bouncing contacts to presses, short, long or very long, and hands laid on two touch
-pads. No clock, no pin: only samples.
+"""Short, long and very long presses of a button, and hands on two touch pads, from samples of
+bouncing contacts. There are no clock and no pins here.
 
 A contact that is closed at the start, or for longer than anybody presses, is stuck: shorted, or
 covered, or a touch module whose polarity is not the profile's. It must neither start the robot nor
-switch it off, so it is believed again only when it has been open for as long.
+switch it off, so it is trusted again only after it has been open for as long.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ STUCK_US = 15_000_000
 """A button that is pressed for longer is stuck."""
 
 HOLD_US = 550_000
-"""Both hands must lie this long before lifting them counts, as timers of competitions have it."""
+"""Time for which both hands must lie on the pads before lifting them counts, as at competitions."""
 
 PAD_STUCK_US = 60_000_000
-"""Nobody leaves a hand on a pad for so long."""
+"""A pad that is covered for longer is stuck: nobody leaves a hand there."""
 
 
 class Debouncer:
@@ -54,7 +54,7 @@ class Debouncer:
         return self._raw != self.level
 
     def sample(self, level: bool, time_us: int) -> int | None:
-        """Take the raw level at a time; when the steady level changes, when that began."""
+        """Take the raw level at a time. If the steady level changes, return when that began."""
         if level != self._raw:
             self._raw, self._since_us = level, time_us
         if self._raw == self.level or time_us - self._since_us < self._settle_us:
@@ -63,16 +63,16 @@ class Debouncer:
         return self._since_us
 
     def edge(self, time_us: int) -> None:
-        """Note that the input changed at this time; it has to be steady again from then on."""
+        """Note that the input changed at this time. It has to be steady again from then on."""
         self._since_us = max(self._since_us, time_us)
 
 
 class Contact(Debouncer):
-    """A debounced contact (``True``: closed) that is believed while it was open for longer than it
-    was closed, of late.
+    """A debounced contact (``True``: closed), trusted while it was recently open for longer than
+    it was closed.
 
-    ``stuck_us`` is how far back "of late" reaches, and so how long a contact that had rested may be
-    closed. One that is open when first looked at counts as rested.
+    ``stuck_us``: the time that counts as recent, and so the time for which a rested contact may be
+    closed. A contact that is open at the first sample counts as rested.
     """
 
     def __init__(self, settle_us: int, stuck_us: int) -> None:
@@ -106,8 +106,8 @@ class Contact(Debouncer):
 class Button:
     """Presses from samples of a contact (``True``: pressed).
 
-    Every press is told when the button is let go: only then is it known that the button is not
-    stuck. :attr:`held_very_long` says when to let go.
+    A press is reported when the button is released: only then is it certain that the button is not
+    stuck. :attr:`held_very_long` says when to release it.
     """
 
     def __init__(self) -> None:
@@ -132,11 +132,11 @@ class Button:
         return pressed_us is not None and self._now_us - pressed_us >= VERY_LONG_US
 
     def edge(self, time_us: int) -> None:
-        """The contact changed at this time."""
+        """Note that the contact changed at this time."""
         self._contact.edge(time_us)
 
     def sample(self, pressed: bool, time_us: int) -> Press | None:
-        """Take the contact's level at a time; the press that ended with it, if any."""
+        """Take the contact's level at a time. Return the press that ended with it, if any."""
         self._now_us = time_us
         changed_us = self._contact.sample(pressed, time_us)
         if not self._contact.believed:
@@ -166,10 +166,10 @@ class Hands(StrEnum):
 
 
 class Pads:
-    """Convert samples of the pads (``True``: a hand is on it) to events.
+    """Converts samples of the pads (``True``: a hand is on it) to events.
 
     A pad that is covered at the first sample, or for longer than anybody waits, is stuck: broken,
-    or of the other polarity. Until it can be believed again hands do nothing.
+    or of the other polarity. Hands have no effect until it is trusted again.
     """
 
     def __init__(self, count: int) -> None:
@@ -179,7 +179,7 @@ class Pads:
 
     @property
     def stuck(self) -> tuple[bool, ...]:
-        """Which of the pads are stuck."""
+        """Return for each pad whether it is stuck."""
         return tuple(pad.stuck for pad in self._pads)
 
     @property
@@ -188,7 +188,7 @@ class Pads:
         return any((pad.level and pad.believed) or pad.settling for pad in self._pads)
 
     def sample(self, covered: Sequence[bool], time_us: int) -> Hands | None:
-        """Take the levels of the pads; return what the hands have just done, if anything."""
+        """Take the levels of the pads. Return the event of the hands, if any."""
         for pad, level in zip(self._pads, covered, strict=True):
             pad.sample(level, time_us)
         if not all(pad.believed for pad in self._pads):

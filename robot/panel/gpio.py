@@ -1,4 +1,4 @@
-"""Input and output pins, as RPi.GPIO sees them; the only file that imports it.
+"""Input and output pins of RPi.GPIO. No other file imports it.
 
 Real RPi.GPIO and its drop-in rpi-lgpio provide the same module. Pins have Broadcom numbers.
 Levels are booleans: ``True`` is 3.3 V.
@@ -24,7 +24,7 @@ Pull = Literal["up", "down", "none"]
 
 
 class PanelError(CubistError, RuntimeError):
-    """A pin of the panel, or its display, that is missing, busy or not ours to use."""
+    """A pin of the panel, or its display, is missing, busy or not accessible."""
 
     code = "panel-fault"
 
@@ -34,10 +34,10 @@ class PanelError(CubistError, RuntimeError):
 
 
 def install_command(issue: Path = Path("/etc/rpi-issue")) -> str:
-    """Return the command that installs the library which works on every Raspberry Pi.
+    """Return the command that installs the library that works on every Raspberry Pi.
 
-    Raspberry Pi OS, which alone has ``issue``, has a package that removes the old library; Debian
-    has none.
+    Only Raspberry Pi OS has the file ``issue``. It also has a package that removes the old library;
+    Debian has none.
     """
     if issue.exists():
         return "sudo apt install python3-rpi-lgpio"
@@ -61,32 +61,33 @@ class Gpio(Protocol):
     """
 
     def setup_input(self, pin: int, pull: Pull) -> None:
-        """Make ``pin`` an input with the given resistor; again for the same pin is allowed."""
+        """Make ``pin`` an input with the given resistor. This may be repeated for a pin."""
 
     def setup_output(self, pin: int, level: bool) -> None:
         """Make ``pin`` an output that starts at ``level``."""
 
     def input(self, pin: int) -> bool:
-        """Level of the pin now."""
+        """Return the current level of the pin."""
 
     def output(self, pin: int, level: bool) -> None:
         """Drive an output."""
 
     def on_edge(self, pin: int, callback: Callable[[int], None]) -> None:
-        """Call ``callback(pin)``, on a thread of the implementation's, after each change of level.
+        """Call ``callback(pin)``, on the implementation's thread, after each change of level.
 
-        One callback per pin. Edges may be merged; who is called reads the level with :meth:`input`.
+        One callback per pin. Edges may be merged, so the callback reads the level with
+        :meth:`input`.
         """
 
     def cleanup(self) -> None:
-        """Stop callbacks and give all pins back as inputs. Idempotent."""
+        """Stop callbacks and release all pins as inputs. Idempotent."""
 
 
 class RpiGpio:
     """:class:`Gpio` over the ``RPi.GPIO`` module, or a module of that shape given by a test."""
 
     def __init__(self, module: ModuleType | None = None) -> None:
-        """Take the pins' library; raises :class:`PanelError` if it cannot be used."""
+        """Open the pins' library. Raise :class:`PanelError` if it cannot be used."""
         self._gpio = gpio = module if module is not None else _import_rpi_gpio()
         self._used: set[int] = set()
         self._call("the GPIO chip", _OPEN_CHIP, lambda: gpio.setwarnings(False))
@@ -126,7 +127,7 @@ class RpiGpio:
         self._use(pin, lambda: gpio.add_event_detect(pin, gpio.BOTH, callback=callback))
 
     def cleanup(self) -> None:
-        """See :meth:`Gpio.cleanup`. A pin that cannot be given back keeps no other."""
+        """See :meth:`Gpio.cleanup`. If a pin cannot be released, the others still are."""
         used, self._used = self._used, set()
         for pin in sorted(used):
             try:
@@ -138,7 +139,7 @@ class RpiGpio:
         return self._call(f"GPIO {pin}", _USE_PIN, action)
 
     def _call(self, what: str, remedy: str, action: Callable[[], object]) -> object:
-        """Call the library: its various exceptions (lgpio has its own) become one named fault."""
+        """Call the library. Raise any of its exceptions (lgpio has its own) as one named fault."""
         try:
             return action()
         except Exception as error:

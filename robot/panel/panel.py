@@ -1,4 +1,4 @@
-"""The panel at work: one thread watches its pins, reports presses, and drives light and buzzer.
+"""The panel: one thread watches its pins, reports presses, and drives light and buzzer.
 
 Between lifting the hands off the pads and the start, an :class:`Inspection` counts down.
 """
@@ -23,14 +23,14 @@ log = logging.getLogger("cubistd")
 
 @dataclass(frozen=True)
 class Pattern:
-    """Milliseconds on, off, on, ... ; repeated for ever unless ``once``."""
+    """Milliseconds on, off, on and so on, repeated forever unless ``once``."""
 
     steps_ms: tuple[int, ...]
     once: bool = False
 
     @property
     def length_ms(self) -> int:
-        """One round."""
+        """Duration of one round."""
         return sum(self.steps_ms)
 
     def level(self, elapsed_ms: float) -> bool:
@@ -67,10 +67,10 @@ LIGHTS: dict[str, Pattern] = {
     "inspection": Pattern((500, 100, 300, 100)),
     "shutdown": Pattern((30, 30)),
 }
-"""By the daemon's state: steady when ready, three flashes and a pause when help is needed.
+"""Light patterns by the daemon's state: steady if ready, three flashes and a pause to ask for help.
 
-And three of the panel's own: hands lie ready on the pads, the cube is being inspected, and a press
-that switches off as soon as the button is let go.
+Three are the panel's own: hands lie ready on the pads, the cube is being inspected, and a press
+will switch off when the button is released.
 """
 
 SOUNDS: dict[str, Pattern] = {
@@ -86,16 +86,16 @@ SOUNDS: dict[str, Pattern] = {
 
 
 WARNINGS = ((7.0, "warning"), (3.0, "last warning"))
-"""Seconds before the end, and what is sounded then: at 8 and 12 of 15 seconds, as judges call."""
+"""Seconds before the end, and the sounds then: at 8 and 12 of 15 seconds, as judges call."""
 
 IDLE_POLL_S = 0.2
-"""While nothing happens; an edge at any input wakes the panel at once."""
+"""Period while nothing happens. An edge at any input wakes the panel at once."""
 
 POLL_S = 0.005
-"""While an emergency stop settles, or hands lie on the pads."""
+"""Period while an emergency stop settles, or hands lie on the pads."""
 
 SETTLING_POLL_S = 0.001
-"""While a contact settles: the gaps of mains pick-up are as short as two milliseconds."""
+"""Period while a contact settles: the gaps of mains pick-up are as short as two milliseconds."""
 
 ESTOP_SETTLE_US = 10_000
 
@@ -103,7 +103,7 @@ ESTOP_SETTLE_US = 10_000
 @dataclass(frozen=True)
 class Input:
     """A pin by its Broadcom number, the level that counts as pressed (``True``: high) and its
-    resistor; a contact to ground when nothing is said.
+    resistor. The defaults are for a contact to ground.
     """
 
     pin: int
@@ -136,7 +136,7 @@ class PanelPins:
 
 @dataclass(frozen=True)
 class Listener:
-    """Calls of the panel, on its own thread; ``stuck``: the inputs that are, when that changes."""
+    """Callbacks of the panel, on its own thread. ``stuck``: the stuck inputs, at each change."""
 
     press: Callable[[Press], None]
     estop: Callable[[bool], None]
@@ -146,7 +146,7 @@ class Listener:
 
 
 class Panel:
-    """Watches button, emergency stop and pads, shows the state."""
+    """Watches button, emergency stop and pads, and shows the state."""
 
     def __init__(
         self,
@@ -187,22 +187,22 @@ class Panel:
                 self._gpio.setup_output(part.pin, not part.active)
 
     def start(self) -> None:
-        """Poll on a thread of our own until :meth:`close`."""
+        """Poll on a separate thread until :meth:`close`."""
         self._thread = threading.Thread(target=self._run, name="panel", daemon=True)
         self._thread.start()
 
     def show(self, state: str) -> None:
-        """Let the light tell a state."""
+        """Show a state with the light."""
         self._shown = (LIGHTS[state], self._clock())
         self._woken.set()
 
     def sound(self, name: str) -> None:
-        """Let the buzzer say something, once."""
+        """Play a sound with the buzzer, once."""
         self._sounded = (SOUNDS[name], self._clock())
         self._woken.set()
 
     def poll(self) -> None:
-        """Look at the inputs and drive the outputs once; raises :class:`PanelError`."""
+        """Read the inputs and drive the outputs once. Raise :class:`PanelError`."""
         now = self._clock()
         if self._pins.estop is not None:
             self._poll_estop(self._is_pressed(self._pins.estop), now)
@@ -229,7 +229,7 @@ class Panel:
         return min(IDLE_POLL_S, *rests)
 
     def close(self) -> None:
-        """Stop, darken and give the pins back. Idempotent."""
+        """Stop, switch off the outputs and release the pins. Idempotent."""
         self._closing = True
         self._woken.set()
         if self._thread is not None:
@@ -239,14 +239,14 @@ class Panel:
 
     def _run(self) -> None:
         while not self._closing:
-            self._woken.clear()  # before the look: what comes during it calls for another
+            self._woken.clear()  # before the poll: an event during it causes another
             try:
                 self.poll()
             except PanelError as fault:
                 self._listener.fault(fault)
                 return
             except Exception as error:
-                # Whoever relies on the emergency stop has to hear that nobody watches it any more.
+                # People who rely on the emergency stop must know that it is not watched any more.
                 log.exception("the panel is not watched any more")
                 self._listener.fault(PanelError(f"internal error: {error}"))
                 return
@@ -330,7 +330,7 @@ class Inspection:
             self._task = asyncio.create_task(self._count(), name="inspection")
 
     def cancel(self) -> bool:
-        """End the countdown without a start; whether there was one."""
+        """End the countdown without a start. Return whether there was one."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -346,6 +346,6 @@ class Inspection:
                 left = before_end
                 self._sound(name)
         await self._sleep(left)
-        # From here on it is a start like any other, which nothing here cancels.
+        # From here on it is a normal start, which this class does not cancel.
         self._task = None
         await self._start()

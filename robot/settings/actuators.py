@@ -1,4 +1,4 @@
-"""Actuators as calibrated: the facts common to all kinds, servos and timed actuators."""
+"""Settings of actuators: the facts common to all kinds, servos and timed actuators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from robot.settings.boards import Pin
 from robot.settings.document import Finding, Path, no_such
 
 LEAST_US = 20
-"""Nearer pulses are the same place to a hobby servo: two degrees, several times its dead band."""
+"""Distance below which pulses are the same position to a hobby servo: two degrees, several times
+its dead band."""
 
 TOGETHER = "Where both have moved, set them at once, or the one first that makes room for the other"
 """Remedy for a position that does not fit another."""
@@ -31,16 +32,16 @@ TOGETHER = "Where both have moved, set them at once, or the one first that makes
 ACTUATOR_SETTINGS: Kinds[type[ActuatorSettings]] = Kinds(
     "actuator", "robot.settings.{kind}", ("servo", "stepper", "timed")
 )
-"""The settings of each kind of actuator. ``robot.motion.schedule`` registers how a kind moves,
-``robot.machine.board_configuration`` how the board is told of it, and ``robot.twin.registry`` how
-it is simulated."""
+"""The settings of each kind of actuator. Its motion is registered in ``robot.motion.schedule``, its
+configuration for boards in ``robot.machine.board_configuration``, and its simulation in
+``robot.twin.registry``."""
 
 
 class ActuatorSettings(KindSettings):
     """Settings of any kind of actuator, and the facts that a kind states about itself.
 
     A new kind overrides what differs from these defaults, which describe a motor with pins that
-    rotates by any number of quarter turns and is told neither a range nor a direction.
+    rotates by any number of quarter turns and has neither a range nor a direction.
     """
 
     unit: ClassVar[str] = ""
@@ -48,7 +49,7 @@ class ActuatorSettings(KindSettings):
     positions_key: ClassVar[str] = "positions"
     """Key of its named positions in the profile."""
     rotation_key: ClassVar[str] = ""
-    """Key that makes it rotate."""
+    """Key that a rotating actuator has."""
     fixed_keys: ClassVar[frozenset[str]] = frozenset({"kind", "board", "pins", "self_locking"})
     """Keys that a calibration may not change: wiring and protection."""
     drivable: ClassVar[bool] = True
@@ -56,12 +57,12 @@ class ActuatorSettings(KindSettings):
     turns_freely: ClassVar[bool] = True
     """False for an actuator that only moves between named positions."""
     stops_on_its_way: ClassVar[bool] = False
-    """True if a place between two of its positions can be a position of its own."""
+    """True if it can stop between two of its positions."""
     can_be_inverted: ClassVar[bool] = False
     """True if ``invert_direction`` decides which way it turns."""
     most_scaled: ClassVar[float] = 3.0
-    """Largest factor between two positions' distance as calibrated and as in the profile: motors
-    of one kind, arms and horns differ by less."""
+    """Largest factor between the calibrated distance of two positions and that in the profile:
+    motors of one kind, arms and horns differ by less."""
 
     board: Name | None = None
     """Name of the further board that drives it; None for the first board, that of ``firmware``."""
@@ -95,8 +96,8 @@ class ActuatorSettings(KindSettings):
 
     @property
     def limits(self) -> tuple[int, int] | None:
-        """Lowest and highest place of an actuator whose signal is a position, so that its first
-        pulse moves it there at once; None for one that counts from wherever it stands."""
+        """Lowest and highest position of an actuator whose signal is a position, so that its first
+        pulse moves it there at once; None for one that counts from its present position."""
         return None
 
     @property
@@ -110,22 +111,22 @@ class ActuatorSettings(KindSettings):
         return 0
 
     def set_frame_us(self, frame_us: int) -> None:
-        """Take note that the board may begin a new pulse this long after the command."""
+        """Set the delay with which the board may begin a new pulse after the command."""
         del frame_us
 
     def set_angles(self, angles: Mapping[str, int]) -> None:
-        """Take note of the quarter turns of the positions of a table or gripper."""
+        """Set the quarter turns of the positions of a table or gripper."""
         del angles
 
     @abstractmethod
     def check(self, path: Path) -> Iterator[Finding]:
-        """Yield contradictions within these settings, which stand at ``path``."""
+        """Yield contradictions within these settings, which are at ``path``."""
 
     def check_built_like(
         self, path: Path, built: ActuatorSettings, known: Collection[str]
     ) -> Iterator[Finding]:
-        """Yield each of its ``known`` positions that cannot be that of ``built``, the same actuator
-        in its profile: another order, or a distance that no such part has."""
+        """Yield each ``known`` position that is impossible for ``built``, the same actuator in its
+        profile: the order differs, or no such part has that distance."""
         in_order = sorted(built.places.keys() & known, key=built.places.__getitem__)
         for first, second in itertools.pairwise(in_order):
             here, there = self.places[first], self.places[second]
@@ -213,10 +214,10 @@ class ServoOvershoot(Settings):
 
 
 class Servo(PositionTimes):
-    """A hobby servo: pulses for its named positions and the time to let it get there.
+    """A hobby servo: pulses for its named positions, and the time to get there.
 
-    ``speed_us_per_s`` is the slope of the pulse for positions without a ``travel`` row; without
-    it the actuator may move only along the rows.
+    ``speed_us_per_s``: the slope of the pulse for positions without a ``travel`` row. Without it
+    the actuator may move only along the rows.
     """
 
     turns_freely: ClassVar[bool] = False
@@ -249,11 +250,11 @@ class Servo(PositionTimes):
         self._angles = angles
 
     def way(self, start: str, end: str) -> list[tuple[float, int]]:
-        """Return parts of the way from a position to another, 0 to 1, and the pulses there.
+        """Return fractions (0 to 1) of the path between two positions, and the pulses there.
 
-        Of a table or gripper those are parts of its angle: a half turn passes what it calls home
-        midway, however many microseconds it is from either end. Two that turn one cube together
-        would twist it otherwise.
+        For a table or gripper they are fractions of its angle: a half turn passes its home position
+        midway, however many microseconds that is from either end. Otherwise two that turn one cube
+        together would twist it.
         """
         ends = (0.0, self.positions_us[start]), (1.0, self.positions_us[end])
         if not {start, end} <= self._angles.keys():
@@ -278,7 +279,7 @@ class Servo(PositionTimes):
 
     @property
     def limits(self) -> tuple[int, int] | None:
-        """Pulses beyond these are never sent."""
+        """Lowest and highest pulse that is ever sent."""
         return self.limits_us
 
     @property
@@ -288,7 +289,8 @@ class Servo(PositionTimes):
 
     @property
     def slowness(self) -> float:
-        """Microseconds for each of pulse on the longest way listed, with a layer; 0 without one."""
+        """Time per microsecond of pulse, in us, on the longest listed travel, with a layer; 0 if
+        none is listed."""
         ways = [
             (abs(self.positions_us[start] - self.positions_us[end]), row.held_ms or row.ms)
             for row in self.travel
@@ -306,7 +308,7 @@ class Servo(PositionTimes):
         return round(distance * 1e6 / self.speed_us_per_s), self.settle_us(end, held)
 
     def settle_us(self, end: str, held: bool) -> int:
-        """Add the way back from beyond ``end`` and the frame that the last pulse may be late."""
+        """Add the return from beyond ``end``, and the frame by which the last pulse may be late."""
         back = self.overshoot.back_ms if held and self.overshoot is not None else 0.0
         return super().settle_us(end, held) + microseconds(back) + self._frame_us
 
@@ -359,7 +361,7 @@ class Timed(PositionTimes):
 
 
 def check_distinct(path: Path, actuator: ActuatorSettings, least: int) -> Iterator[Finding]:
-    """Yield names of the same place, or of places the motor cannot tell apart."""
+    """Yield names of the same position, or of positions the motor cannot distinguish."""
     unit = actuator.unit
     before: dict[str, int] = {}
     for name, place in actuator.places.items():
@@ -380,12 +382,12 @@ ClearPart = Annotated[
     float,
     Field(strict=True, ge=LEAST_CLEAR_PART, le=1, description="part of the way to open, 0.5..1"),
 ]
-"""Part of an arm's or jaw's way to open after which the cube can move past it."""
+"""Fraction of an arm's or jaw's path to open after which the cube can move past it."""
 
 
 def check_clear_part(
     path: Path, part: float, actuator: ActuatorSettings | None, key: str = "clear_part"
 ) -> Iterator[Finding]:
-    """Yield a part below 1 of an actuator that cannot stop on its way."""
+    """Yield a finding if the part is below 1 and the actuator cannot stop on its way."""
     if part < 1 and actuator is not None and not actuator.stops_on_its_way:
         yield (*path, key), "only a servo can stop on its way; leave it out"

@@ -1,10 +1,9 @@
 """The base of every settings model, the numbers with units that they share, and kinds of parts.
 
 A profile names the kind of a part (``kind: flipper``). Each room that treats kinds differently has
-one :class:`Kinds`: what it knows of each kind, by that name. Kinds register themselves there, in
-the module that defines them. The modules of kinds that come with Cubist are imported when they are
-first asked for, so a lower room never imports a higher one. A kind from elsewhere registers before
-its profile is loaded.
+a :class:`Kinds`, its registry of the kinds by name. A kind registers itself there, in the module
+that defines it. Modules of built-in kinds are imported at their first use, so a lower room never
+imports a higher one. A kind from elsewhere has to register before its profile is loaded.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ Gpio = Annotated[
     int, Field(strict=True, ge=0, le=27, description="a GPIO (BCM) number of the Raspberry Pi")
 ]
 Level = Literal["low", "high"]
-"""Of a pin: ground, or the supply of its logic."""
+"""Level of a pin: ground, or the supply of its logic."""
 PulseUs = Annotated[
     int,
     Field(
@@ -75,7 +74,7 @@ PositiveSteps = Annotated[
     int, Field(strict=True, ge=1, le=1_000_000, description="steps, 1..1000000")
 ]
 MAX_ACCELERATION = 100_000_000
-"""Steps/s^2: four times that of a record holder's motor with 2,000 steps a turn."""
+"""Steps/s^2: four times that of a record holder's motor with 2,000 steps per turn."""
 Acceleration = Annotated[
     int,
     Field(strict=True, ge=1, le=MAX_ACCELERATION, description=f"steps/s^2, 1..{MAX_ACCELERATION}"),
@@ -83,13 +82,13 @@ Acceleration = Annotated[
 
 
 class Settings(BaseModel):
-    """A frozen part of a profile; unknown keys are errors, and so are infinite numbers."""
+    """A frozen part of a profile. Unknown keys and infinite numbers are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def microseconds(milliseconds: float) -> int:
-    """Milliseconds of a profile as the integer microseconds used inside."""
+    """Convert milliseconds of a profile to the integer microseconds used internally."""
     return round(milliseconds * 1000)
 
 
@@ -97,11 +96,11 @@ Known = TypeVar("Known")
 
 
 class Kinds(MutableMapping[str, Known]):
-    """A room's knowledge of each kind of ``part``; ``kinds["flipper"] = ...`` registers one.
+    """A room's registry of the kinds of ``part``; ``kinds["flipper"] = ...`` registers one.
 
-    ``modules``: the module in which each built-in kind registers itself, or a pattern for them
-    (``{kind}`` is the kind's name, ``_`` for ``-``) and the names in ``built_in``. Looking up an
-    unknown kind raises :class:`InvalidRequest`.
+    ``modules``: the module in which each built-in kind registers itself, or a pattern for the
+    modules (``{kind}``: the kind's name, with ``_`` for ``-``) of the kinds in ``built_in``.
+    Looking up an unknown kind raises :class:`InvalidRequest`.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class Kinds(MutableMapping[str, Known]):
         return kind in self._modules or kind in self._known
 
     def get(self, kind: str, default: Any = None) -> Any:  # noqa: ANN401
-        """Return what is registered for ``kind``, else ``default``."""
+        """Return the value registered for ``kind``, otherwise ``default``."""
         return self[kind] if kind in self else default  # noqa: SIM401
 
     def __setitem__(self, kind: str, known: Known) -> None:
@@ -136,7 +135,7 @@ class Kinds(MutableMapping[str, Known]):
         del self._known[kind]
 
     def __iter__(self) -> Iterator[str]:
-        """Names, built-in kinds first; imports nothing."""
+        """Iterate over the names, built-in kinds first. Import nothing."""
         return iter(dict.fromkeys([*self._modules, *self._known]))
 
     def __len__(self) -> int:
@@ -144,11 +143,11 @@ class Kinds(MutableMapping[str, Known]):
 
 
 class KindSettings(Settings, ABC):
-    """Settings of a part that comes in several kinds, told apart by ``kind``.
+    """Settings of a part that comes in several kinds, distinguished by ``kind``.
 
     Each part has a base class, whose ``kind`` is any text and whose :meth:`registry` holds its
-    kinds; a kind derives from it and says ``kind: Literal["its-name"]``. A field with the type of
-    the base class takes every kind that is registered at the moment a value is read.
+    kinds. A kind derives from it and declares ``kind: Literal["its-name"]``. A field with the type
+    of the base class accepts every kind that is registered when a value is read.
     """
 
     kind: str
@@ -156,7 +155,7 @@ class KindSettings(Settings, ABC):
     @classmethod
     @abstractmethod
     def registry(cls) -> Mapping[str, type[KindSettings]]:
-        """The kinds of this part."""
+        """Return the kinds of this part."""
 
     @classmethod
     def kinds(cls) -> tuple[type[KindSettings], ...]:
@@ -196,14 +195,14 @@ def _any_of(kinds: tuple[type[KindSettings], ...]) -> TypeAdapter[KindSettings]:
 
 @dataclass(frozen=True)
 class OneOf:
-    """Marks a text field whose values are registered names: ``names`` is asked at each value."""
+    """Marks a text field whose values are registered names, read from ``names`` at each value."""
 
     names: Callable[[], tuple[str, ...]]
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Look at the names only when there is a value to read."""
+        """Return the schema, which looks up the names only when it reads a value."""
         return core_schema.no_info_plain_validator_function(
             lambda value: SchemaValidator(self._literal()).validate_python(value)
         )
@@ -211,7 +210,7 @@ class OneOf:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """The names as they are now."""
+        """Return the JSON schema of the present names."""
         return handler(self._literal())
 
     def _literal(self) -> CoreSchema:

@@ -1,4 +1,4 @@
-"""The boards that run the firmware, as far as a profile is concerned."""
+"""The boards that run the firmware, and their abilities that a profile may use."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SERVO_BOARDS: Mapping[str, range] = {
     "pca9685": range(FIRST_CHANNEL, FIRST_CHANNEL + CHANNELS),
     "maestro": range(FIRST_MAESTRO, PINS["linux"].stop),
 }
-"""Numbers of the channels of servo boards at a Raspberry Pi; they make pulses and nothing else."""
+"""Numbers of the channels of servo boards at a Raspberry Pi. They make pulses and nothing else."""
 
 CHANNEL_NAMES = " or ".join(
     f"{board}:0 to {board}:{len(numbers) - 1}" for board, numbers in SERVO_BOARDS.items()
 )
-"""The names that people use for them."""
+"""The names of these channels in a profile."""
 
 FIRST_PIN = min(pins.start for pins in PINS.values())
 LAST_PIN = max(pins.stop for pins in PINS.values()) - 1
@@ -72,9 +72,9 @@ NAMED_PINS: Mapping[str, Mapping[str, int]] = {"skr-pico": SKR_PICO_PINS}
 
 
 def pin_number(given: object) -> object:
-    """Return the number of a channel or pin that is given by its name; anything else as it is.
+    """Return the number of a channel or pin that is given by its name, or anything else unchanged.
 
-    Raises :class:`ValueError` that lists the plugs or the boards if there is none of that name.
+    Raise :class:`ValueError` that lists the plugs or the boards for an unknown name.
     """
     if not isinstance(given, str):
         return given
@@ -108,24 +108,24 @@ Pin = Annotated[
 HEADER = range(2, 28)
 """BCM numbers of the Raspberry Pi's header that are free: 0 and 1 belong to extension boards."""
 _I2C: Mapping[int, str] = {2: "SDA", 3: "SCL"}
-"""GPIOs of the Raspberry Pi's bus."""
+"""GPIOs of the Raspberry Pi's I2C bus."""
 SHARED_CHANNELS = ({12, 18}, {13, 19})
-"""GPIOs that are one channel of the Raspberry Pi's PWM, up to the Pi 4 and the Zero 2."""
+"""GPIOs that share a channel of the Raspberry Pi's PWM, up to the Pi 4 and the Zero 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoardTarget:
     """The abilities of a board that a profile may use.
 
-    ``pins``: their numbers, and ``note`` what a person should know of them. ``actuators``: the most
-    that it drives, and ``steppers`` among them. ``servo_boards``: those of the channels of each
-    servo board that may hang on it, and ``buses`` the pins by which some of these hang there, with
-    what each is. ``frame_us``: how long after it is told a new pulse may begin, which every travel
-    of a servo takes longer. ``is_pi``: its pins are those of the Raspberry Pi, beside the panel's.
-    ``max_steps_per_s``: of a stepper that moves alone. ``shared_channels``: pins of which only one
-    can have a servo. ``driver_uart``: the pins at which stepper drivers listen, with what each is;
-    none where the firmware does not speak to drivers. ``sense_ohm``: the sense resistors of the
-    drivers on the board. ``names``: of its pins.
+    ``pins``: their numbers. ``note``: information about them for people. ``actuators``: the maximum
+    number that it drives, and ``steppers`` among them. ``servo_boards``: channel numbers of each
+    servo board that can be connected. ``buses``: the pins that connect some of these, with their
+    functions. ``frame_us``: delay after which a new pulse may begin, and by which every travel of a
+    servo takes longer. ``is_pi``: its pins are those of the Raspberry Pi, as are the panel's.
+    ``max_steps_per_s``: the maximum for a stepper that moves alone. ``shared_channels``: pins of
+    which only one can have a servo. ``driver_uart``: the pins for stepper drivers, with their
+    functions; empty if the firmware does not support drivers. ``sense_ohm``: the sense resistors of
+    the drivers on the board. ``names``: its pins by name.
     """
 
     pins: tuple[range, ...]
@@ -143,15 +143,15 @@ class BoardTarget:
     names: Mapping[str, int] = field(default_factory=dict)
 
     def has_pin(self, number: int) -> bool:
-        """Return true if there is a pin of that number."""
+        """Return true if there is a pin with that number."""
         return any(number in some for some in self.pins)
 
     def servo_board(self, number: int) -> str | None:
-        """The servo board that a pin is on, which makes pulses and nothing else."""
+        """Return the servo board of a pin, which makes pulses and nothing else."""
         return next((name for name, some in self.servo_boards.items() if number in some), None)
 
     def name_of(self, number: int) -> str:
-        """A pin as profiles name it."""
+        """Return a pin as profiles name it."""
         board = self.servo_board(number)
         plug = next((name for name, pin in self.names.items() if pin == number), None)
         if plug is not None:
@@ -165,8 +165,8 @@ class BoardTarget:
 
 
 BOARD_TARGETS: Kinds[BoardTarget] = Kinds("firmware target")
-"""By ``firmware.target``: all of firmware/protocol.toml. Everything else that is known of a board
-is in its family, see ``robot.computer.board_family``."""
+"""Boards by ``firmware.target``: those of firmware/protocol.toml, and ``skr-pico``. All other facts
+about a board are in its family, see ``robot.computer.board_family``."""
 
 BOARD_TARGETS.update(
     {

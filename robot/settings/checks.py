@@ -1,4 +1,4 @@
-"""Checks of a profile beyond the form of its single values."""
+"""Checks of a profile beyond the form of its individual values."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from vision.cameras.registry import camera_kind
 
 
 def check_profile(profile: RobotProfile) -> list[Finding]:
-    """Every contradiction in ``profile``, at the key to be changed.
+    """Return every contradiction in ``profile``, at the key to change.
 
-    The mechanism is checked last, and only when everything it is made of is sound.
+    The mechanism is checked last, and only if all its parts are sound.
     """
     mechanism, size = profile.mechanism, profile.cube.size
     if size > mechanism.most_layers:
@@ -99,7 +99,7 @@ def _check_boards(profile: RobotProfile) -> Iterator[Finding]:
 
 
 def _check_idle(profile: RobotProfile) -> Iterator[Finding]:
-    """Each actuator to be released at rest can be switched off without harm, and by itself."""
+    """Check that actuators released at rest can be switched off without harm, and separately."""
     released = profile.policy.idle.release
     for index, name in enumerate(released):
         path: Path = ("policy", "idle", "release", index)
@@ -122,7 +122,6 @@ def _check_idle(profile: RobotProfile) -> Iterator[Finding]:
 
 
 def _check_pins(profile: RobotProfile) -> Iterator[Finding]:
-    """See :func:`_check_pins_at`, for every board."""
     boards: dict[str | None, tuple[Path, str]] = {None: (("firmware",), profile.firmware.target)}
     boards |= {name: (("boards", name), one.target) for name, one in profile.boards.items()}
     for name, (path, target) in boards.items():
@@ -134,7 +133,7 @@ def _check_pins(profile: RobotProfile) -> Iterator[Finding]:
 def _check_room(
     path: Path, target: str, actuators: Mapping[str, ActuatorSettings]
 ) -> Iterator[Finding]:
-    """Yield a finding that names the actuators beyond those that the board drives."""
+    """Yield a finding that names the actuators for which the board has no room."""
     board = BOARD_TARGETS[target]
     driven = [name for name, one in actuators.items() if one.drivable]
     steppers = [name for name in driven if isinstance(actuators[name], Stepper)]
@@ -151,7 +150,7 @@ def _check_room(
 def _check_pins_at(
     profile: RobotProfile, target: str, actuators: Mapping[str, ActuatorSettings]
 ) -> Iterator[Finding]:
-    """The board has the pins, and parts share none but drivers their enable line."""
+    """Check that the board has the pins, and that parts share none but drivers' enable lines."""
     board = BOARD_TARGETS[target]
     used: dict[int, tuple[str, str]] = {}
     for name, actuator in actuators.items():
@@ -172,7 +171,7 @@ def _check_pins_at(
 
 
 def _check_channels(board: BoardTarget, used: Mapping[int, tuple[str, str]]) -> Iterator[Finding]:
-    """No two servos hang on one channel."""
+    """Check that no two servos share a channel."""
     for pair in board.shared_channels:
         servos = [pin for pin in pair if pin in used and used[pin][1] == "pulse"]
         if len(servos) > 1:
@@ -184,7 +183,7 @@ def _check_channels(board: BoardTarget, used: Mapping[int, tuple[str, str]]) -> 
 def _check_drivers(
     target: str, actuators: Mapping[str, ActuatorSettings], used: Mapping[int, tuple[str, str]]
 ) -> Iterator[Finding]:
-    """The board speaks to stepper drivers at pins that are free, and each has its own address."""
+    """Check that the board supports stepper drivers, at free pins, each with its own address."""
     board = BOARD_TARGETS[target]
     drivers = {
         name: one.driver
@@ -216,7 +215,6 @@ def _check_drivers(
 def _check_speeds(
     profile: RobotProfile, board: BoardTarget, used: Mapping[int, tuple[str, str]]
 ) -> Iterator[Finding]:
-    """No motor is faster than the board can step it."""
     most = board.max_steps_per_s
     motors = profile.actuators_of(Stepper)
     for name in dict.fromkeys(name for name, _ in used.values() if name in motors):
@@ -249,7 +247,7 @@ def _check_pi(
 
 
 def _gpios(profile: RobotProfile) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Return the pins of panel and display by the paths of their keys."""
+    """Yield the pins of panel and display with the paths of their keys."""
     buttons = profile.display.buttons if profile.display else None
     for section, settings in (
         (("panel",), profile.panel),
@@ -291,7 +289,7 @@ def _presses(pull: str | None, active: str) -> bool:
 
 
 def _check_pulls(panel: PanelSettings) -> Iterator[Finding]:
-    """Yield inputs that would act when not connected, and an emergency stop that would not."""
+    """Yield inputs that would act if not connected, and an emergency stop that would not."""
     for name, active, pull in (
         ("start_button", panel.start_button_active, panel.start_button_pull),
         ("pads", panel.pads_active, panel.pads_pull),
@@ -304,7 +302,7 @@ def _check_pulls(panel: PanelSettings) -> Iterator[Finding]:
 
 
 def _check_cameras(cameras: Sequence[CameraSettings]) -> Iterator[Finding]:
-    """Each has its own name and, if it is one that can be plugged in, its own device."""
+    """Check that each camera has its own name and, if it can be plugged in, its own device."""
     names: set[str] = set()
     devices: dict[tuple[str, int | str], str] = {}
     for index, camera in enumerate(cameras):

@@ -1,4 +1,4 @@
-"""Pydantic's findings in the words of the person who wrote the YAML."""
+"""Pydantic's findings in the terms of the person who wrote the YAML."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ UNITS = ("_ms", "_us", "_s", "_mm", "_degrees", "_quarters", "_steps", "_gpio")
 def complaints_of(
     error: ValidationError, document: ProfileDocument, model: type[BaseModel]
 ) -> list[Complaint]:
-    """Every finding of ``error`` with file, line, key and what would be allowed there."""
+    """Return every finding of ``error`` with file, line, key and the values allowed there."""
     seen: dict[Path, Complaint] = {}
     for finding in error.errors(include_url=False):
         absent = finding["type"] in ("missing", "extra_forbidden")
         path = _real_path(finding["loc"], document.data, absent)
         text = _text(dict(finding), path, _types_at(path[:-1], model, document.data))
         seen.setdefault(path, document.complaint(path, text))
-    # What is said about a value inside another says more precisely what is wrong.
+    # A complaint about a value inside another is more precise.
     outer = {path[:length] for path in seen for length in range(len(path))}
     return [complaint for path, complaint in seen.items() if path not in outer]
 
 
 def _real_path(loc: tuple[str | int, ...], data: JsonObject, absent: bool) -> Path:
-    """``loc`` without the names of union members that pydantic adds; ``absent``: the key is not."""
+    """Return ``loc`` without pydantic's names of union members. ``absent``: the key is missing."""
     path: list[str | int] = []
     value: Any = data
     named = None
     for position, step in enumerate(loc):
         if isinstance(value, dict) and value is not named and value.get("kind") == step:
-            named = value  # its kind comes first, which may be the name of a key as well
+            named = value  # its kind comes first, and may also be a key's name
             continue
         inside = isinstance(value, dict) and step in value
         inside = inside or (isinstance(value, list) and isinstance(step, int) and step < len(value))
@@ -52,7 +52,7 @@ def _real_path(loc: tuple[str | int, ...], data: JsonObject, absent: bool) -> Pa
 
 
 def _text(finding: JsonObject, path: Path, owners: list[type[BaseModel]]) -> str:
-    """One sentence: what is wrong and what is allowed; ``owners`` may hold the last of ``path``."""
+    """Return the fault and what is allowed; ``owners`` may have the last key of ``path``."""
     kind = finding["type"]
     if kind == "extra_forbidden":
         return _unknown_key(str(path[-1]), {key for owner in owners for key in owner.model_fields})
@@ -67,7 +67,7 @@ def _text(finding: JsonObject, path: Path, owners: list[type[BaseModel]]) -> str
 
 
 def _unknown_key(key: str, allowed: set[str]) -> str:
-    """Complain about ``key``; a key that differs by its unit gets the unit explained."""
+    """Return a complaint about ``key``. If it differs by its unit, explain the unit."""
     stem = next((key.removesuffix(unit) for unit in UNITS if key.endswith(unit)), key)
     for other in sorted(allowed):
         unit = next((u for u in UNITS if other.endswith(u)), "")
@@ -79,7 +79,7 @@ def _unknown_key(key: str, allowed: set[str]) -> str:
 
 
 def _describe_allowed(path: Path, owners: list[type[BaseModel]]) -> str:
-    """The description of the field at ``path``, as ``(expected: ...)``."""
+    """Return the description of the field at ``path``, as ``(expected: ...)``."""
     for owner in owners if path else ():
         field = owner.model_fields.get(str(path[-1]))
         if field is not None and field.description:
@@ -88,7 +88,7 @@ def _describe_allowed(path: Path, owners: list[type[BaseModel]]) -> str:
 
 
 def _types_at(path: Path, model: type[BaseModel], data: JsonObject) -> list[type[BaseModel]]:
-    """The settings models that the value at ``path`` of ``data`` may be an instance of."""
+    """Return the settings models that the value at ``path`` of ``data`` may be an instance of."""
     types: list[object] = [model]
     value: Any = data
     for step in path:
@@ -105,7 +105,7 @@ def _kind_fields(owner: type[BaseModel], kind: object) -> bool:
 
 
 def _step_into(owner: object, step: str | int) -> Iterator[object]:
-    """Types of the value under ``step`` in a value of type ``owner``."""
+    """Yield the types of the value under ``step`` in a value of type ``owner``."""
     for member in _members(owner):
         if isinstance(member, type) and issubclass(member, BaseModel):
             field = member.model_fields.get(str(step))
@@ -124,7 +124,7 @@ def _models(owner: object) -> Iterator[type[BaseModel]]:
 
 
 def _members(owner: object) -> Iterator[object]:
-    """``owner`` without Annotated; each member of a union, each kind of a part, on its own."""
+    """Yield ``owner`` without Annotated, or each member of its union, or each kind of its part."""
     origin = get_origin(owner)
     if origin is Annotated:
         yield from _members(get_args(owner)[0])

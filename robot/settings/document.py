@@ -1,9 +1,9 @@
 """YAML documents that remember the line of every key.
 
-PyYAML's own loader makes dates, sets and binaries of what stands in a file, raises bare
-ValueErrors for values that contradict their tags, and needs gigabytes for a few hundred bytes of
-aliases. A profile is text, numbers, booleans, lists and mappings, so that is all there is here;
-whatever else stands in the file is a complaint with file, line and key.
+PyYAML's own loader turns values into dates, sets and binaries, raises bare ValueErrors for values
+that contradict their tags, and needs gigabytes for a few hundred bytes of aliases. A profile has
+text, numbers, booleans, lists and mappings, so this loader accepts nothing else. It reports
+anything else in the file as a complaint with file, line and key.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from solver.errors import CubistError, ExitCode, one_line, printable, shortened
 from solver.files import JsonObject
 
 Path = tuple[str | int, ...]
-"""Where a value stands in a document: keys and list indexes from the top."""
+"""Path to a value in a document: keys and list indexes from the top."""
 
 Finding = tuple[Path, str]
-"""Something wrong with the value at a place, and what."""
+"""A path, and the fault of the value there."""
 
 MOST_VALUES = 5_000
 DEEPEST = 50
-"""Aliases can make a short text endless; a robot needs a few hundred values, some levels deep."""
+"""Limits, because aliases can make a short text endless. A robot needs a few hundred values, some
+levels deep."""
 
 LONGEST_NUMBER = 30
-"""Characters of a number."""
+"""Maximum characters of a number."""
 
 _TOO_LARGE = "too large or too deeply nested"
 
@@ -47,7 +48,7 @@ class Complaint:
 
 
 class BadProfile(CubistError, ValueError):
-    """A robot's description that cannot be used; ``complaints`` lists every fault found."""
+    """A robot's profile cannot be used. ``complaints`` lists every fault found."""
 
     code = "bad-profile"
     exit_code = ExitCode.USAGE
@@ -71,18 +72,18 @@ class ProfileDocument:
     lines: dict[Path, int]
 
     def line_of(self, path: Path) -> int:
-        """Line of the value at ``path``, or of its nearest enclosing value that exists."""
+        """Return the line of the value at ``path``, or of its nearest enclosing value."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 0)
 
     def complaint(self, path: Path, text: str) -> Complaint:
-        """``text`` about the value at ``path``, with its file and line."""
+        """Return a complaint about the value at ``path``, with its file and line."""
         return Complaint(self.file, self.line_of(path), dotted_path(path), text)
 
 
 def dotted_path(path: Path) -> str:
-    """``("cameras", 0, "name")`` as ``cameras[0].name``."""
+    """Return ``("cameras", 0, "name")`` as ``cameras[0].name``."""
     steps = (
         f"[{step}]" if isinstance(step, int) else f".{shortened(one_line(step))}" for step in path
     )
@@ -91,7 +92,7 @@ def dotted_path(path: Path) -> str:
 
 
 def parse_document(text: str, file: str) -> ProfileDocument:
-    """Parse one YAML document; :class:`BadProfile` for no plain data and for doubled keys."""
+    """Parse one YAML document. Raise :class:`BadProfile` for repeated keys and non-plain data."""
     try:
         node = _compose(text)
     except yaml.MarkedYAMLError as error:
@@ -101,7 +102,7 @@ def parse_document(text: str, file: str) -> ProfileDocument:
         line = text.count("\n", 0, error.position) + 1
         raise _not_yaml(file, line, error.reason) from None
     except (ValueError, OverflowError) as error:
-        # The scanner's own, for escapes beyond Unicode and versions of thousands of digits.
+        # From the scanner, for escapes beyond Unicode and versions of thousands of digits.
         raise _not_yaml(file, 1, str(error)) from None
     return _Reader(file).read(node)
 
@@ -117,7 +118,7 @@ _MAP, _SEQ, _STR, _INT, _FLOAT, _BOOL, _NULL, _DATE, _MERGE, _VALUE = (
 
 
 class _BoundedLoader(yaml.SafeLoader):
-    """Composes nodes until there are too many of them, or too deep; it follows no aliases."""
+    """Composes nodes until they are too many or too deep. It does not follow aliases."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -125,7 +126,7 @@ class _BoundedLoader(yaml.SafeLoader):
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """The next node, with what is below it."""
+        """Return the next node, with all nodes below it."""
         self._count += 1
         self._depth += 1
         if self._count > 2 * MOST_VALUES or self._depth > DEEPEST:
@@ -153,7 +154,7 @@ def _compose(text: str) -> yaml.Node | None:
 
 @dataclass
 class _Reader:
-    """Makes plain data of nodes, noting lines and collecting what is wrong."""
+    """Converts nodes to plain data, noting lines and collecting complaints."""
 
     file: str
     lines: dict[Path, int] = field(default_factory=dict)
@@ -161,7 +162,7 @@ class _Reader:
     work: int = 0
 
     def read(self, node: yaml.Node | None) -> ProfileDocument:
-        """The document; raises :class:`BadProfile` with all that was found."""
+        """Return the document. Raise :class:`BadProfile` with all complaints."""
         if not (isinstance(node, yaml.MappingNode) and node.tag == _MAP):
             line = 1 if node is None else _line_of(node)
             text = "not a mapping of keys to values"
@@ -173,7 +174,7 @@ class _Reader:
         return ProfileDocument(self.file, data, self.lines)
 
     def _value(self, node: yaml.Node, path: Path, line: int) -> object:
-        """The value of a node; a mapping's value is at the line of its key."""
+        """Return the value of a node. A mapping's value has the line of its key."""
         self._note(path, line)
         if isinstance(node, yaml.MappingNode) and node.tag == _MAP:
             return self._mapping(node, path)
@@ -189,13 +190,13 @@ class _Reader:
         self.lines[path] = line
 
     def _count(self, values: int, path: Path, line: int) -> None:
-        """Aliases are followed again wherever they stand, so the work has to be counted."""
+        """Count the work, since aliases are followed again at each use."""
         self.work += values
         if self.work > MOST_VALUES or len(path) > DEEPEST:
             raise BadProfile([Complaint(self.file, line, dotted_path(path[:2]), _TOO_LARGE)])
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> JsonObject:
-        """A mapping with its own keys, then those that it takes over with ``<<``."""
+        """Return a mapping with its own keys, then those that it takes over with ``<<``."""
         found: JsonObject = {}
         for key, value in node.value:
             if key.tag == _MERGE:
@@ -218,7 +219,7 @@ class _Reader:
         return None
 
     def _taken_over(self, node: yaml.MappingNode, path: Path) -> dict[str, tuple[yaml.Node, int]]:
-        """Values, with their lines, that ``<<`` brings; the first to have a key counts."""
+        """Return values, with their lines, that ``<<`` takes over. The first of each key counts."""
         found: dict[str, tuple[yaml.Node, int]] = {}
         pending = [(value, _line_of(key), 1) for key, value in node.value if key.tag == _MERGE]
         while pending:
@@ -238,7 +239,7 @@ class _Reader:
         return found
 
     def _text(self, node: yaml.ScalarNode, path: Path, line: int) -> str:
-        """Return the text of a key or value; complain about one that is more than a line."""
+        """Return the text of a key or value. Complain about control characters and line breaks."""
         text = str(node.value)
         if printable(text) != text or "\n" in text or "\t" in text:
             self._complain(path, line, f"control characters in {shortened(text)!r}")
@@ -271,7 +272,7 @@ def _tag_name(node: yaml.Node) -> str:
 
 
 def _construct(tag: str) -> Callable[[str], object]:
-    """PyYAML's own conversion of a text by its tag."""
+    """Return PyYAML's own conversion of a text with this tag."""
     construct = yaml.SafeLoader.yaml_constructors[tag]
     loader = yaml.SafeLoader("")
     return lambda text: construct(loader, yaml.ScalarNode(tag, text))

@@ -13,16 +13,16 @@ from robot.settings.board_table import MAX_DRIVERS
 from robot.settings.document import Finding, Path
 
 CURRENT_STEPS = 32
-"""A TMC2209 scales its current in as many steps."""
+"""Number of steps in which a TMC2209 scales its current."""
 FULL_SCALE_V = {False: 0.325, True: 0.18}
 """Voltage at the sense resistor at full current, and with high sensitivity (``vsense``)."""
 WIRE_OHM = 0.02
-"""Inside the driver, in series with the sense resistor."""
+"""Resistance inside the driver, in series with the sense resistor."""
 MOST_MA = 2000
-"""The driver's own limit."""
+"""The driver's own limit of its current."""
 LEAST_STALL_FULL_STEPS_PER_S = 100
-"""StallGuard measures the voltage that a turning motor induces: below half a turn a second of a
-motor with 200 full steps there is too little of it."""
+"""Minimum speed for StallGuard, which measures the voltage that a turning motor induces. Below half
+a turn per second of a motor with 200 full steps it is too low."""
 
 Milliamperes = Annotated[
     int, Field(strict=True, ge=30, le=MOST_MA, description=f"RMS milliamperes, 30..{MOST_MA}")
@@ -49,8 +49,8 @@ class DriverSettings(Settings):
     """A TMC2209 on the board's UART for drivers.
 
     ``run_ma`` and ``hold_ma`` are RMS; without ``hold_ma`` a motor at rest gets half of ``run_ma``.
-    ``sense_ohm`` is the driver's sense resistor where the board does not have its own. A motor that
-    homes by its stall needs ``stall_threshold``.
+    ``sense_ohm``: the driver's sense resistor (default: the board's). A motor that homes by its
+    stall needs ``stall_threshold``.
     """
 
     kind: Literal["tmc2209"]
@@ -68,12 +68,12 @@ class DriverSettings(Settings):
         return self.run_ma // 2 if self.hold_ma is None else self.hold_ma
 
     def check(self, path: Path) -> Iterator[Finding]:
-        """Yield a current at rest that is higher than the one in motion."""
+        """Yield a finding if the current at rest is higher than the one in motion."""
         if self.hold_ma is not None and self.hold_ma > self.run_ma:
             yield (*path, "hold_ma"), f"must not exceed run_ma, {self.run_ma} mA"
 
     def check_current(self, path: Path, sense_ohm: float) -> Iterator[Finding]:
-        """Yield a current that this sense resistor does not allow."""
+        """Yield a finding if this sense resistor does not allow the current."""
         most = math.floor(current_ma(CURRENT_STEPS - 1, False, sense_ohm))
         if self.run_ma > most:
             text = f"{self.run_ma} mA: with a sense resistor of {sense_ohm:g} ohms a TMC2209"
@@ -87,7 +87,7 @@ def current_ma(scale: int, is_sensitive: bool, sense_ohm: float) -> float:
 
 
 def current_scale(milliamperes: int, is_sensitive: bool, sense_ohm: float) -> int:
-    """Return the current scale, 0 to 31, that comes nearest to RMS milliamperes from below."""
+    """Return the current scale, 0 to 31, nearest to these RMS milliamperes from below."""
     full = current_ma(CURRENT_STEPS - 1, is_sensitive, sense_ohm)
     return max(0, min(CURRENT_STEPS, int(CURRENT_STEPS * milliamperes / full)) - 1)
 

@@ -1,4 +1,4 @@
-"""Finding profiles by name and reading them."""
+"""Profiles found by name, and read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_PROFILE = "cubotino"
 _INSTALLED = Path(sys.prefix) / "share" / "cubist" / "config"
 
 MAX_BYTES = 64 * 1024
-"""Of a profile's file; those that ship with Cubist have 2,000."""
+"""Maximum size of a profile's file. Those that ship with Cubist have 2,000."""
 
 
 def profile_folders() -> tuple[Path, ...]:
@@ -26,7 +26,7 @@ def profile_folders() -> tuple[Path, ...]:
 
 
 def list_profiles(reference: bool = False) -> tuple[str, ...]:
-    """Return the names of the shipped robots; with ``reference`` those of planning benchmarks."""
+    """Return the names of the shipped robots, or with ``reference`` of planning benchmarks."""
     found = (
         {file.stem for file in folder.glob("*.yaml")}
         if not reference
@@ -37,7 +37,7 @@ def list_profiles(reference: bool = False) -> tuple[str, ...]:
 
 
 def require_profiles() -> tuple[str, ...]:
-    """Return the names of the shipped robots; :class:`BadProfile` if an installation lost them."""
+    """Return the names of the shipped robots. Raise :class:`BadProfile` if they are missing."""
     found = list_profiles()
     if DEFAULT_PROFILE not in found:
         raise BadProfile(
@@ -47,7 +47,7 @@ def require_profiles() -> tuple[str, ...]:
 
 
 def profile_path(name: str) -> Path:
-    """The file of the profile called ``name``; :class:`BadProfile` if there is none."""
+    """Return the file of the profile called ``name``. Raise :class:`BadProfile` if unknown."""
     for folder in profile_folders():
         path = folder / f"{name}.yaml"
         if path.is_file():
@@ -59,14 +59,14 @@ def profile_path(name: str) -> Path:
 
 
 def profile_file(name_or_path: str | Path) -> Path:
-    """The file a profile is in, given as a path or by its name; :class:`BadProfile`."""
+    """Return the file of a profile, given as a path or by its name. Raise :class:`BadProfile`."""
     given = Path(name_or_path)
     is_path = isinstance(name_or_path, Path) or given.suffix in {".yaml", ".yml"}
     return given if is_path else profile_path(str(name_or_path))
 
 
 def load_profile(name_or_path: str | Path = DEFAULT_PROFILE) -> RobotProfile:
-    """The profile of that name, or of that file; :class:`BadProfile` lists all its faults."""
+    """Return the profile with that name or file. Raise :class:`BadProfile` with all its faults."""
     path = profile_file(name_or_path)
     try:
         text = read_text(path, MAX_BYTES)
@@ -77,7 +77,7 @@ def load_profile(name_or_path: str | Path = DEFAULT_PROFILE) -> RobotProfile:
 
 
 def parse_profile(text: str, file: str = "profile") -> RobotProfile:
-    """The profile that ``text`` describes; ``file`` names it in complaints."""
+    """Return the profile that ``text`` describes. ``file`` names it in complaints."""
     document = parse_document(text, file)
     profile = read_document(document)
     findings = check_profile(profile)

@@ -41,14 +41,14 @@ class Jaws(NamedTuple):
 
 
 class MechanismSettings(KindSettings):
-    """The settings of a mechanism of any kind, as the rest of the program asks for them."""
+    """The settings of a mechanism of any kind, in the form that the rest of the program uses."""
 
     most_layers: ClassVar[int] = 3
-    """Of the cubes it can solve: from four on more than outer layers have to be turned."""
+    """Layers of the largest cube it can solve. With four or more, inner layers must turn, too."""
 
     @classmethod
     def registry(cls) -> Mapping[str, type[MechanismSettings]]:
-        """Every kind of mechanism."""
+        """Return every kind of mechanism."""
         return MECHANISM_SETTINGS
 
     @property
@@ -63,7 +63,7 @@ class MechanismSettings(KindSettings):
 
     @property
     def carriers(self) -> tuple[str, ...]:
-        """Actuators without whose force a cube at rest may fall."""
+        """Actuators whose force keeps a cube at rest from falling."""
         return ()
 
     @property
@@ -82,19 +82,19 @@ class MechanismSettings(KindSettings):
         return ""
 
     def measured_purpose(self, what: str) -> str:
-        """The code, like :meth:`purpose_of`, for something that is measured of its motors."""
+        """The code, like :meth:`purpose_of`, of a value that is measured on its motors."""
         del what
         return ""
 
     @abstractmethod
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
-        """Every reason why it cannot exist, with these actuators and a cube of ``size`` layers."""
+        """Yield every reason why it is impossible with these actuators and a cube of this size."""
 
     def check_built_like(
         self, built: Actuators, calibrated: Actuators, known: Mapping[str, Collection[str]]
     ) -> Iterator[Finding]:
-        """Every way in which calibrated positions cannot be those of this robot, whose profile has
-        ``built``. ``known``: the positions to be judged, by actuator."""
+        """Yield every reason why calibrated positions are impossible for this robot, whose profile
+        has ``built``. ``known``: the positions to check, by actuator."""
         for name, positions in known.items():
             path: Path = ("actuators", name)
             part = self.rotated_by(name)
@@ -104,15 +104,15 @@ class MechanismSettings(KindSettings):
                 yield from part.check_built_like(path, built[name], calibrated[name], positions)
 
     def rotated_by(self, actuator: str) -> RotatingPart | None:
-        """The table or gripper that an actuator rotates."""
+        """Return the table or gripper that an actuator rotates."""
         return next((part for part in self.rotating if part.motor == actuator), None)
 
 
 class RotatingPart(Settings, ABC):
     """A table or gripper: the angles that its actuator may turn it to, in quarter turns.
 
-    A servo names the quarter turns of its positions in ``angles``; a stepper or timed actuator
-    gives ``range_quarters``, or nothing when it may turn for ever.
+    A servo names the quarter turns of its positions in ``angles``. A stepper or timed actuator
+    gives ``range_quarters``, or nothing if it may turn endlessly.
     """
 
     angles: dict[Name, Quarters] = Field(default_factory=dict)
@@ -127,16 +127,16 @@ class RotatingPart(Settings, ABC):
     @property
     @abstractmethod
     def looks(self) -> int:
-        """The number of angles that can be told apart: 1 if every quarter turn looks the same."""
+        """Number of angles that look different: 1 if every quarter turn looks the same."""
 
     def degree_us(self, servo: Servo) -> float:
-        """Return the pulse microseconds for a degree of its ``servo``, signed as its angles."""
+        """Return the pulse microseconds per degree of its ``servo``, signed like its angles."""
         places = sorted((servo.positions_us[name], angle) for name, angle in self.angles.items())
         (low, first), *_, (high, last) = places
         return (high - low) / (90 * (last - first))
 
     def check(self, path: Path, key: str, actuators: Actuators) -> Iterator[Finding]:
-        """The actuator, named at ``key``, exists and rotates it over the angles it was given."""
+        """Check that the actuator, named at ``key``, exists and turns it over its angles."""
         actuator = actuators.get(self.motor)
         if actuator is None:
             yield (*path, key), missing(self.motor, actuators)
@@ -152,9 +152,9 @@ class RotatingPart(Settings, ABC):
         calibrated: ActuatorSettings,
         known: Collection[str],
     ) -> Iterator[Finding]:
-        """Every way in which ``known`` positions cannot be its angles: quarter turns to both sides,
-        or of very different size, or of another than ``built`` has. A motor may be mounted the
-        other way round, so that all of them are."""
+        """Yield every reason why ``known`` positions are impossible for its angles: quarter turns
+        go both ways, or have very different sizes, also compared with ``built``. A motor may be
+        mounted the other way round, so that all of them are reversed."""
         in_order = sorted(self.angles.keys() & known, key=self.angles.__getitem__)
         before: float | None = None
         for first, second in itertools.pairwise(in_order):
@@ -213,7 +213,7 @@ def missing(name: str, actuators: Actuators) -> str:
 
 
 def check_rotates(path: Path, name: str, actuator: ActuatorSettings) -> Iterator[Finding]:
-    """The actuator can turn something round."""
+    """Check that the actuator can rotate something."""
     if not actuator.rotates:
         yield path, f"{name} does not rotate: it has no {actuator.rotation_key}"
 
@@ -221,7 +221,7 @@ def check_rotates(path: Path, name: str, actuator: ActuatorSettings) -> Iterator
 def check_positions(
     path: Path, key: str, name: str, actuators: Actuators, needed: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """The actuator called ``name`` exists and knows the positions that ``needed`` gives by key."""
+    """Check that the actuator ``name`` exists and has the positions ``needed``, given by key."""
     actuator = actuators.get(name)
     if actuator is None:
         yield (*path, key), missing(name, actuators)

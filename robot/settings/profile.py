@@ -33,10 +33,10 @@ Point = tuple[Fraction, Fraction]
 
 CubeSize = Annotated[int, Field(strict=True, ge=2, le=7, description="2 to 7 layers")]
 OtherSize = Annotated[int, Field(ge=2, le=7, description="2 to 7 layers")]
-"""As a key, which is text in YAML."""
+"""A size as a key, which is text in YAML."""
 
 LARGEST_FACE = 7 * 7
-"""Stickers."""
+"""Maximum stickers of a face."""
 
 
 class CubeSettings(Settings):
@@ -65,8 +65,8 @@ class CameraSettings(Settings):
     """A camera and the sites it sees. ``device`` is a V4L2 number or path, a camera number or a
     folder.
 
-    ``lens_position`` and ``sensor_size`` are for Raspberry Pi cameras: where the lens stays, in
-    dioptres, and a sensor mode that crops the view.
+    ``lens_position`` and ``sensor_size`` are for Raspberry Pi cameras: the fixed position of the
+    lens in dioptres, and a sensor mode that crops the view.
     """
 
     name: Name
@@ -100,7 +100,7 @@ class ColourSettings(Settings):
     """Colours of this robot's cube: linear red, green and blue of the stickers of each face.
 
     With ``policy.learn_colours``: ``light`` by camera and site, of the stickers there row by row,
-    and how many ``solves`` it was learned from ``since`` when.
+    and the number of ``solves`` from which it was learned, ``since`` a date.
     """
 
     linear_rgb: dict[Site, tuple[Light, Light, Light]] = Field(min_length=6)
@@ -113,15 +113,15 @@ class ColourSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _drop_trust(cls, stored: object) -> object:
-        """Calibrations of earlier versions have a ``trust``, which never had an effect."""
+        """Drop ``trust`` from calibrations of earlier versions; it never had an effect."""
         if isinstance(stored, dict):
             return {key: value for key, value in stored.items() if key != "trust"}
         return stored
 
 
 class FirmwareSettings(Settings):
-    """The board, whose pins the profile may use: the chip of an Arduino; ``linux``, the Raspberry
-    Pi itself; ``host``, none, for robots that are only simulated."""
+    """The board whose pins the profile may use: a microcontroller board; ``linux``, the Raspberry
+    Pi itself; ``host``, no board, for robots that are only simulated."""
 
     target: Annotated[str, OneOf(lambda: tuple(BOARD_TARGETS))] = "host"
     baud: Literal[115200, 250000, 500000, 1000000] = 500000
@@ -134,9 +134,9 @@ class LinkSettings(Settings):
 
 
 class BoardSettings(FirmwareSettings):
-    """A further board, beside that of ``firmware`` and ``link``: what it is, and its device.
+    """A further board, beside that of ``firmware`` and ``link``: its kind and its device.
 
-    Boards of one kind look alike from the computer, so ``port`` is never looked for.
+    Boards of one kind look alike to the computer, so it never searches for ``port``.
     """
 
     port: str = Field(
@@ -145,16 +145,16 @@ class BoardSettings(FirmwareSettings):
 
 
 FIRST_BOARD = "first"
-"""What people call the board of ``firmware`` and ``link``, where there are others beside it."""
+"""Name of the board of ``firmware`` and ``link``, if there are others beside it."""
 
 
 class PanelSettings(Settings):
     """GPIO (BCM) numbers of button, light, buzzer, emergency stop and touch pads.
 
-    ``..._active`` is the level of a pin while the button is pressed, the emergency stop is hit, a
-    hand lies on the pad or the light is on; ``..._pull`` the resistor of an input: when not given,
-    button and pads are pulled to where they rest and the emergency stop to where it stops. Lifting
-    both hands off the pads starts a solve, after ``inspection_s`` seconds.
+    ``..._active``: the level of a pin while the button is pressed, the emergency stop is hit, a
+    hand lies on the pad or the light is on. ``..._pull``: the resistor of an input. By default
+    button and pads are pulled to their resting level and the emergency stop to the level that
+    stops. Lifting both hands off the pads starts a solve, after ``inspection_s`` seconds.
     """
 
     start_button_gpio: Gpio | None = None
@@ -177,14 +177,14 @@ class PanelSettings(Settings):
 Offset = Annotated[int, Field(strict=True, ge=0, le=320)]
 
 PANEL_OFFSETS = {("st7789", 240, 135): (40, 53)}
-"""Panels smaller than their controller's memory that do not begin in its corner."""
+"""Offsets of panels smaller than their controller's memory that do not begin in its corner."""
 
 
 class DisplayButtonSettings(Settings):
     """GPIO (BCM) numbers of the buttons beside the display, which open its menu.
 
-    ``active`` is the level of a pin while its button is pressed; ``pull`` the resistor: when not
-    given, towards where they rest.
+    ``active``: the level of a pin while its button is pressed. ``pull``: the resistor (default: to
+    the resting level).
     """
 
     next_gpio: Gpio
@@ -199,8 +199,8 @@ class DisplaySettings(Settings):
 
     ``st7735`` and ``st7789`` are on an SPI bus, where ``dc_gpio`` is needed; ``ssd1306`` is at an
     I2C ``address``. ``width`` and ``height`` are in pixels; ``rotate`` counts quarter turns.
-    ``x_offset``, ``y_offset``: where the panel begins in the memory of its controller, in pixels;
-    when not given, as :data:`PANEL_OFFSETS` has it.
+    ``x_offset``, ``y_offset``: the start of the panel in its controller's memory, in pixels
+    (default: :data:`PANEL_OFFSETS`).
     """
 
     controller: Literal["st7735", "st7789", "ssd1306"]
@@ -219,7 +219,7 @@ class DisplaySettings(Settings):
 
     @property
     def offset(self) -> tuple[int, int]:
-        """The begin of the panel in its controller's memory: column and row."""
+        """The start of the panel in its controller's memory: column and row."""
         x, y = PANEL_OFFSETS.get((self.controller, self.width, self.height), (0, 0))
         return x if self.x_offset is None else self.x_offset, (
             y if self.y_offset is None else self.y_offset
@@ -239,7 +239,7 @@ class IdleSettings(Settings):
 
 
 class PolicySettings(Settings):
-    """Seconds to search, numbers of retries, what viewers see, and what rests without a job."""
+    """Seconds to search, numbers of retries, pictures for viewers, and the release when idle."""
 
     search_s: Annotated[float, Field(gt=0, le=600)] = 1.0
     search_threads: Annotated[int, Field(strict=True, ge=1, le=MOST_THREADS)] = Field(
@@ -264,10 +264,10 @@ class SimulatedActuator(Settings):
     """The physical limits of a simulated actuator.
 
     A servo follows its pulse at no more than ``max_speed_us_per_s``; a stepper loses steps above
-    ``stall_speed_steps_per_s`` or ``stall_acceleration_steps_per_s2``, and takes its load along
-    after ``play_steps`` (without it: the ``backlash_steps`` that are made up for). An arm that
-    rolls the cube does not touch it in the first ``slack_part`` of its way. ``friction``: the
-    part of a stepper's torque that its load takes, as a driver measures it.
+    ``stall_speed_steps_per_s`` or ``stall_acceleration_steps_per_s2``, and moves its load after
+    ``play_steps`` (default: the ``backlash_steps`` that are compensated). An arm that rolls the
+    cube does not touch it in the first ``slack_part`` of its path. ``friction``: the fraction of a
+    stepper's torque that its load takes, as a driver measures it.
     """
 
     max_speed_us_per_s: float | None = Field(default=None, gt=0)
@@ -280,10 +280,10 @@ class SimulatedActuator(Settings):
 
 
 class SimulationSettings(Settings):
-    """Physics of the simulated robot; a real one has no use for it.
+    """Physics of the simulated robot; a real one ignores it.
 
-    ``corner_cutting_degrees``: how far two crossing layers may both be off square in the hands of
-    motors (``direct``); any cube bears the default.
+    ``corner_cutting_degrees``: the angle by which two crossing layers may both be off square while
+    motors hold them (``direct``). Any cube tolerates the default.
     """
 
     actuators: dict[Name, SimulatedActuator] = Field(default_factory=dict)
@@ -293,17 +293,17 @@ class SimulationSettings(Settings):
 
 
 class UnsupportedSize(CubistError, ValueError):
-    """A robot has no settings for a cube of that many layers; the text says for which it has."""
+    """A robot has no settings for a cube of this size. The text lists the sizes that it has."""
 
     code = "not-its-cube"
     exit_code = ExitCode.USAGE
 
 
 class RobotProfile(Settings):
-    """A robot: what it is made of, how it is connected, how it was calibrated.
+    """A robot: its parts, its connections and its calibration.
 
     ``boards``: those beside the first one, by the names that actuators give as their ``board``.
-    ``other_cubes``: what is different, by layers, when it takes a cube of another size.
+    ``other_cubes``: the changes for cubes of other sizes, by layers.
     """
 
     format: Literal[1]
@@ -326,7 +326,7 @@ class RobotProfile(Settings):
     _document: ProfileDocument | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: object, /) -> None:
-        """Tell actuators the board's share of their times, and the angles of what they rotate."""
+        """Set the actuators' delays from their boards, and the angles of parts that they rotate."""
         super().model_post_init(context)
         for actuator in self.actuators.values():
             board = self.board_of(actuator)
@@ -341,11 +341,11 @@ class RobotProfile(Settings):
         return self.firmware if actuator.board is None else self.boards.get(actuator.board)
 
     def board_name_of(self, actuator: str) -> str:
-        """The name of the board that drives an actuator, in :attr:`every_board`."""
+        """Return the name of the board that drives an actuator, in :attr:`every_board`."""
         return self.actuators[actuator].board or FIRST_BOARD
 
     def actuators_at(self, board: str) -> dict[str, ActuatorSettings]:
-        """The actuators that a board drives, by name."""
+        """Return the actuators that a board drives, by name."""
         everywhere = self.actuators.items()
         return {name: one for name, one in everywhere if self.board_name_of(name) == board}
 
@@ -389,11 +389,11 @@ class RobotProfile(Settings):
             )
 
     def actuators_of(self, kind: type[Own]) -> dict[str, Own]:
-        """The actuators of one kind, by name."""
+        """Return the actuators of one kind, by name."""
         return {name: one for name, one in self.actuators.items() if isinstance(one, kind)}
 
     def complaint(self, path: Path, text: str) -> Complaint:
-        """``text`` about the value at ``path``, found only after the profile was read."""
+        """Return a complaint about the value at ``path``, found after the profile was read."""
         if self._document is None:
             return Complaint(self.name, 0, dotted_path(path), text)
         return self._document.complaint(path, text)
@@ -413,9 +413,9 @@ def sizes_of(profile: RobotProfile) -> tuple[int, ...]:
 
 
 def for_cube(profile: RobotProfile, size: int | None) -> RobotProfile:
-    """Return the robot set up for a cube of ``size`` layers (None: as it is).
+    """Return the robot set up for a cube of ``size`` layers (default: its own size).
 
-    Raises :class:`UnsupportedSize`, or BadProfile when what is changed for it makes no sense.
+    Raise :class:`UnsupportedSize`, or BadProfile if the changes for it are inconsistent.
     """
     if size is None or size == profile.cube.size:
         return profile

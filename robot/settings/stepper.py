@@ -1,4 +1,4 @@
-"""Steppers as calibrated."""
+"""Settings of steppers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from robot.settings.drivers import LEAST_STALL_FULL_STEPS_PER_S, DriverSettings
 
 LEAST_STEPS = 4
 STALL_BLANK_FULL_STEPS = 6
-"""A driver's first reports of the load in a motion are worth nothing."""
+"""Full steps at the beginning of a motion in which a driver's reports of the load are useless."""
 STALL_BACKOFF_FULL_STEPS = 20
-"""More than twice that, and a stall: a motor that is jammed stalls before it can have come back."""
+"""Minimum backoff: more than twice that, and a stall. A jammed motor then stalls before it can have
+come back."""
 
 CheckedSteps = Annotated[
     int, Field(strict=True, ge=-32_768, le=32_767, description="steps, -32768..32767")
@@ -32,7 +33,7 @@ PlaySteps = Annotated[int, Field(strict=True, ge=0, le=1_000, description="steps
 class StepperPins(Settings):
     """Pins of a stepper's driver; ``enable`` may be shared by all drivers.
 
-    ``endstop`` is the end stop or index sensor, or the DIAG output of a driver that finds stalls.
+    ``endstop``: the end stop or index sensor, or the DIAG output of a driver that detects stalls.
     """
 
     step: Pin
@@ -60,11 +61,11 @@ class HomingSettings(Settings):
 
 
 class TurnCheckSettings(Settings):
-    """A look at the end stop, or an index sensor, whenever a turn has ended.
+    """A check of the end stop, or of an index sensor, after each turn.
 
     It must be active at ``at_steps`` and every ``every_steps`` from there, and nowhere else at
-    rest; without ``every_steps`` there is one such place. ``endstop_active`` is for motors without
-    ``homing``, which says it otherwise.
+    rest. Without ``every_steps`` there is one such position. ``endstop_active`` is for motors
+    without ``homing``, which has this key, too.
     """
 
     at_steps: CheckedSteps = 0
@@ -80,11 +81,11 @@ class StepperLoad(Settings):
 
 
 class Stepper(ActuatorSettings):
-    """A stepper motor: steps for a turn of what it drives, and the speed it can follow.
+    """A stepper motor: steps per turn of the part that it drives, and the speed it can follow.
 
-    ``start_speed_steps_per_s`` is what it reaches and stops from at once, without a ramp.
-    Positions are in steps from the zero found by homing. Rotary steppers need ``steps_per_turn``;
-    those that open and close something need ``positions_steps``.
+    ``start_speed_steps_per_s``: the speed with which it starts and stops without a ramp. Positions
+    are in steps from the zero found by homing. Rotary steppers need ``steps_per_turn``; those that
+    open and close something need ``positions_steps``.
     """
 
     unit: ClassVar[str] = "steps"
@@ -97,7 +98,7 @@ class Stepper(ActuatorSettings):
     }
     can_be_inverted: ClassVar[bool] = True
     most_scaled: ClassVar[float] = 16.0
-    """A microstep switch alone makes eight times as many steps."""
+    """A microstep switch alone changes the number of steps by a factor of eight."""
 
     kind: Literal["stepper"]
     pins: StepperPins
@@ -157,7 +158,7 @@ class Stepper(ActuatorSettings):
         return self.pins.model_dump(exclude_none=True)
 
     def check(self, path: Path) -> Iterator[Finding]:
-        """Yield missing work, positions too near, speeds no board makes, and missing pins."""
+        """Yield a missing purpose, positions too near, impossible speeds, and missing pins."""
         if self.steps_per_turn is None and not self.positions_steps:
             yield path, "give steps_per_turn (it rotates) or positions_steps (it opens and closes)"
         least = max(LEAST_STEPS, self.backlash_steps + 1)
@@ -198,7 +199,7 @@ class Stepper(ActuatorSettings):
                 yield (*path, *key), f"a board makes {slowest}..{fastest} steps/s, not {speed}"
 
     def _check_stall(self, path: Path, homing: HomingSettings) -> Iterator[Finding]:
-        """Yield what keeps the driver from reporting a stall."""
+        """Yield the reasons why the driver cannot report a stall."""
         driver, place = self.driver, (*path, "homing", "by")
         if driver is None:
             yield place, "only a TMC2209 reports a stall: describe it in driver"
