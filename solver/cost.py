@@ -1,7 +1,7 @@
 """Costs of turns on a robot, in the form that the kernel's searches read.
 
 Faces are those of the *cube*; the orientation in which the robot holds it is part of the mechanism
-state, so any mechanism becomes the same thing: matrices of microseconds between states.
+state, so every mechanism has the same form: matrices of microseconds between states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AXES = ("UD", "RL", "FB")
 """The faces of the three axes; the first letter of each is the axis's first face."""
 
 COMPOSITES = 45
-"""Ways to turn the two faces of an axis by ``(qa, qb)`` clockwise quarters, not both 0."""
+"""Number of turns of any axis's two faces by ``(qa, qb)`` clockwise quarters, not both 0."""
 
 IMPOSSIBLE = np.uint32(0xFFFFFFFF)
 
@@ -54,7 +54,7 @@ _QUARTERS = {"": 1, "2": 2, "'": 3}
 
 
 def composites_of(moves: Iterable[Move]) -> tuple[int, ...]:
-    """Return turns of faces as composites, those in a row on one axis as one."""
+    """Return turns of faces as composites; consecutive turns on one axis become one."""
     merged = (Move(text[0], _QUARTERS[text[1:]]) for text in merge_moves(map(str, moves)))
     return tuple(
         composite_index(axis, *(sum(m.quarters for m in turned if m.face == f) for f in AXES[axis]))
@@ -64,9 +64,9 @@ def composites_of(moves: Iterable[Move]) -> tuple[int, ...]:
 
 
 def merge_moves(moves: Iterable[str]) -> tuple[str, ...]:
-    """Merge turns of one layer that only turns of its axis separate: ``D D`` becomes ``D2``.
+    """Merge turns of one layer with only turns on its axis between them: ``D D`` becomes ``D2``.
 
-    Also of several layers: ``3Rw Rw 3Rw`` is ``Rw 3Rw2``. Raises ``BadNotation``.
+    The same for blocks of layers: ``3Rw Rw 3Rw`` becomes ``Rw 3Rw2``. Raises ``BadNotation``.
     """
     groups: list[tuple[int, dict[tuple[int, str], int]]] = []
     for move in moves:
@@ -95,12 +95,12 @@ def merge_moves(moves: Iterable[str]) -> tuple[str, ...]:
 class TurnCosts:
     """Min-plus matrices of a mechanism whose equivalent states have been merged.
 
-    They hold wherever a solve starts; what they are prepared into is kept by this object, of which
-    there is one for a mechanism. ``next``: uint32[3, 45, S, S], ``next[a, t, s, s2]`` microseconds
+    They hold wherever a solve starts. Data prepared from them are cached by this object, so there
+    is one for each mechanism. ``next``: uint32[3, 45, S, S], ``next[a, t, s, s2]`` microseconds
     through composite ``t`` to state ``s2`` after a turn on axis ``a`` that ended in state ``s``;
-    ``IMPOSSIBLE`` where there is no way, and for all ``t`` on axis ``a`` itself. ``final``:
-    uint32[3, S], microseconds owed after the last turn. States are numbered per axis of the last
-    turn and padded to the same ``S``.
+    ``IMPOSSIBLE`` if there is no path, and for all ``t`` on axis ``a`` itself. ``final``:
+    uint32[3, S], remaining microseconds after the last turn. States are numbered per axis of the
+    last turn and padded to the same ``S``.
     """
 
     name: str
@@ -113,9 +113,9 @@ class TurnCosts:
         return int(self.final.shape[1])
 
     def half_turn_weight(self) -> float:
-        """Return the time of a half turn of one face in quarter turns, a mean over states.
+        """Return the mean time of a half turn of one face over all states, in quarter turns.
 
-        1 if neither can follow anything.
+        1 if no half turn, or no quarter turn, can follow anything.
         """
         fastest = self.next.min(axis=3)
         times: dict[bool, list[NDArray[np.uint32]]] = {False: [], True: []}
@@ -132,8 +132,8 @@ class TurnCosts:
 class CostModel:
     """Costs of turns from one start.
 
-    ``first``: uint32[45, S], microseconds from there through a first composite to each state after
-    it; ``turns``: all that comes then.
+    ``first``: uint32[45, S], microseconds from the start through a first composite to each state
+    after it. ``turns``: the costs of all later turns.
     """
 
     first: NDArray[np.uint32]
@@ -147,8 +147,8 @@ class BlockTurnTimes:
     An axis of N layers can be cut in N - 1 places; cut ``c`` has ``c + 1`` layers on the side of
     the axis's first face. ``next``: uint32[3, 3, N - 1, 3, S, S], ``next[a, b, c, q - 1, s, s2]``
     microseconds from state ``s`` after a turn on axis ``a`` to ``s2`` through one of ``q`` quarters
-    at cut ``c`` of axis ``b``; ``IMPOSSIBLE`` where there is no way. ``first``: uint32[36, 3,
-    N - 1, 3, S], the same from the start for a cube held otherwise: ``first[6 * u + f]`` where
+    at cut ``c`` of axis ``b``; ``IMPOSSIBLE`` if there is no path. ``first``: uint32[36, 3,
+    N - 1, 3, S], the same from the start for a cube held in another way: ``first[6 * u + f]`` if
     faces ``u`` and ``f`` of the given cube count as U and F.
     """
 
@@ -157,11 +157,11 @@ class BlockTurnTimes:
 
     @property
     def states(self) -> int:
-        """``S``."""
+        """The number of mechanism states, ``S``."""
         return int(self.first.shape[-1])
 
     def least_us(self, turns: int) -> int:
-        """Return a lower bound on the time that this many turns take, of any kind."""
+        """Return a lower bound on the time of this many turns of any kind."""
         return turns and int(self.first.min()) + (turns - 1) * int(self.next.min())
 
 
@@ -173,7 +173,7 @@ class BlockTurnCosts(Protocol):
         """The robot's name."""
 
     def time_us(self, moves: Iterable[Move]) -> int:
-        """The least time in which ``moves`` can be performed, one after the other."""
+        """Return the least time in which ``moves`` can be performed, one after the other."""
 
     def after(self, moves: Iterable[Move]) -> tuple[int, CostModel]:
         """Return the least time for ``moves`` and the costs of outer layers after them."""

@@ -1,4 +1,4 @@
-"""Errors a person can act on; those Cubist raises on purpose derive from :class:`CubistError`."""
+"""Errors a person can act on; all raised on purpose derive from :class:`CubistError`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Coded(str):
     def of(cls, code: str, english: str | None = None, **parameters: object) -> Self:
         """Return the text with this code.
 
-        ``english`` says more than the table, or says it better.
+        ``english`` replaces the table's text by a more specific one.
         """
         values = {name: str(value) for name, value in parameters.items()}
         made = cls(cls.ENGLISH[code].format_map(values) if english is None else english)
@@ -54,14 +54,14 @@ class Coded(str):
 class CubistError(Exception):
     """Root of Cubist's errors. ``str(error)`` says what is wrong, where, and what to do.
 
-    ``cause``: what is wrong, the whole text if no ``remedy`` is given. ``code``: the stable name
-    of the error, in records and on the control socket. ``detail``: where, as an actuator or a port.
+    ``cause``: what is wrong, the whole text if no ``remedy`` is given. ``code``: the stable name of
+    the error, in records and on the control socket. ``detail``: where, such as an actuator or port.
     """
 
     code: str = "error"
     exit_code: ExitCode | None = ExitCode.FAILED
-    """The exit code of a command that ends by such an error. None: that of the outcome to which
-    the error's ``code`` leads (:mod:`robot.text.faults`)."""
+    """The exit code of a command that ends with such an error. None: the exit code of the outcome
+    for the error's ``code`` (:mod:`robot.text.faults`)."""
 
     def __init__(
         self, cause: str = "", remedy: str = "", *, code: str = "", detail: str = ""
@@ -73,7 +73,7 @@ class CubistError(Exception):
 
 
 def advise(cause: str, remedy: str) -> str:
-    """Return what happened, and what to do about it if anything can be done."""
+    """Return a message with the cause, and with the remedy if there is one."""
     return f"{cause.rstrip('.')}. What to do: {remedy.rstrip('.')}." if remedy else cause
 
 
@@ -94,8 +94,8 @@ class BadNotation(CubistError, ValueError):
 class IllegalCube(CubistError, ValueError):
     """A cube that no sequence of turns can reach.
 
-    ``reason`` is one sentence that names the piece (``edge UR is flipped``), unless others could as
-    well be the wrong one; ``facts`` holds the same facts for programs, with a ``kind`` of
+    ``reason`` is one sentence that names the piece (``edge UR is flipped``), unless another could
+    equally be the wrong one. ``facts`` holds the same facts for programs, with a ``kind`` of
     ``count``, ``centre``, ``impossible-piece``, ``duplicate-piece``, ``twist``, ``flip``,
     ``parity``, ``scheme`` or ``mirrored-scheme``.
     """
@@ -110,10 +110,10 @@ class IllegalCube(CubistError, ValueError):
 
 
 class SearchError(CubistError, RuntimeError):
-    """A search ended without any solution: deadline, cancellation or limit reached first.
+    """A search ended without any solution, because of a deadline, a cancellation or a limit.
 
     ``cpu_s``: processor time it used. ``cut_by_clock``: the computer was so busy that the clock
-    ended the search before it had used its time.
+    ended the search before it had used its processor time.
     """
 
     code = "search-failed"
@@ -123,11 +123,11 @@ class SearchError(CubistError, RuntimeError):
 
 
 def root_sentence(error: BaseException) -> str:
-    """Return what the innermost of chained errors says, as a clause to end a message with.
+    """Return the text of the innermost of chained errors, as a clause to end a message with.
 
-    Libraries wrap the system's words ("Device or resource busy") in their own ("did not complete"),
-    with ``from`` or by raising an error of the same kind. Another that they were handling then, a
-    KeyError for one, is part of their way to find out.
+    Libraries wrap the system's text ("Device or resource busy") in their own ("did not complete"),
+    with ``from`` or by raising an error of the same kind. An error of another kind that they were
+    handling, such as a KeyError, is an internal step and not the cause.
     """
     while (inner := error.__cause__ or _same_kind(error.__context__, error)) is not None:
         error = inner
@@ -137,7 +137,7 @@ def root_sentence(error: BaseException) -> str:
         case _:
             told = str(error)
     told = " ".join(told.split()).rstrip(".!")
-    if told[:1] == told[-1:] == "'" and not isinstance(error, KeyError):  # as lgpio quotes its own
+    if told[:1] == told[-1:] == "'" and not isinstance(error, KeyError):  # lgpio quotes its texts
         return told.strip("'")
     return told if told and not isinstance(error, KeyError) else f"{type(error).__name__} {told}"
 
@@ -150,16 +150,16 @@ def _same_kind(inner: BaseException | None, error: BaseException) -> BaseExcepti
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""Characters that steer a terminal, reverse the direction of writing, or cannot be encoded."""
+"""Characters that control a terminal, reverse the direction of writing, or cannot be encoded."""
 
 
 def printable(text: str) -> str:
-    """Return ``text`` for a terminal: control characters but tab and newline become U+FFFD."""
+    """Return ``text`` for a terminal: control characters except tab and newline become U+FFFD."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` for a line of a log or a status: printable, every gap in it one blank."""
+    """Return ``text`` for one line of a log or status: printable, with single blanks as gaps."""
     return printable(" ".join(text.split()))
 
 

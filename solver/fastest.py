@@ -1,7 +1,7 @@
 """The fastest solution of a 3x3x3 on a robot, with the proof that none is faster.
 
-Two-phase first finds a fast one. Then an IDA* in time proves that nothing beats it: its limit grows
-by a sixteenth until a solution fits, or until it is what is known.
+Two-phase first finds a fast one. Then an IDA* over time proves that none beats it: its limit grows
+by a sixteenth until it admits a solution, or until it reaches the time of the best one known.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from solver.cube.notation import parse_moves
 from solver.solution import Progress, Request, SearchClock, Solution, seconds_of
 
 LOOK_S = 1.0
-"""Seconds in which two-phase finds a fast solution."""
+"""Maximum seconds for two-phase to find a fast solution."""
 
 GROWTH = 17 / 16
-"""Of the limit: about what one turn of a solution takes."""
+"""Growth of the limit per step: about the time of one turn of a solution."""
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:
-    """The fastest solution, or the fastest known when time ran out before that was proven.
+    """Return the fastest solution, or the fastest known if time ran out before a proof.
 
-    ``extra`` says whether it is ``proven``, and ``lower_bound_us``: nothing is faster than that.
-    Raises SearchError when no solution at all was found in time, ValueError without a robot.
+    ``extra`` has ``proven``, and ``lower_bound_us``, which no solution undercuts. Raises
+    SearchError if no solution at all was found in time, ValueError without a robot.
     """
     if request.cost is None:
         raise ValueError("the time on no robot")
@@ -79,7 +79,7 @@ class _FastestSearch:
         self.best, self.best_us = found.composites or (), found.cost_us or 0
 
     def _prove(self) -> bool:
-        """Prove that nothing is below a limit, or find the fastest below it; False when stopped."""
+        """Prove that no solution is below a limit, or find the fastest one; False if stopped."""
         below_us = min(int(self.bound_us * GROWTH) + 1, self.best_us)
         self._report()
         left_s = seconds_of(self.request) - self.watch.clock_s()

@@ -1,9 +1,9 @@
-"""Files and JSON, read within bounds or refused with the reason.
+"""Files and JSON, read within bounds or rejected with a reason.
 
 A name may lead anywhere: to a pipe nobody writes to, to a device that never ends, to a file of
-gigabytes. Only ordinary files are opened, and no more than a stated number of bytes is read. JSON
-gets bounds of its own, as a short text can hold numbers of thousands of digits. The same bounds
-hold for what another process sends; :mod:`robot.records.documents` adds models to them.
+gigabytes. This module opens only ordinary files, and reads at most a given number of bytes. JSON
+has bounds of its own, as a short text can hold numbers of thousands of digits. The same bounds
+apply to data from other processes; :mod:`robot.records.documents` adds models to them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NoReturn, TextIO
 from solver.errors import CubistError, ExitCode, InvalidRequest, printable, shortened
 
 JsonObject = dict[str, Any]
-"""A JSON object; its keys are listed where it is made."""
+"""A JSON object; its keys are listed where it is created."""
 
 JsonMapping = Mapping[str, Any]
 """A JSON object that is only read."""
@@ -31,14 +31,14 @@ JsonMapping = Mapping[str, Any]
 STANDARD_INPUT = "-"
 
 LONGEST_NUMBER = 30
-"""Digits of a number in JSON; nothing we measure or count has more than half as many."""
+"""Maximum digits of a number in JSON; nothing we measure or count has more than half as many."""
 
 DEEPEST = 32
-"""Lists and objects within each other in JSON."""
+"""Maximum depth of nested lists and objects in JSON."""
 
 
 class BadFile(CubistError, ValueError):
-    """A file that cannot be read or does not hold what it should; the text begins with its name."""
+    """A file that cannot be read or has the wrong content; the text begins with its name."""
 
     code = "bad-file"
     exit_code = ExitCode.USAGE
@@ -51,7 +51,7 @@ class NoSuchFile(BadFile):
 def read_file(path: Path, limit: int) -> bytes:
     """Return all bytes of an ordinary file.
 
-    Raises :class:`NoSuchFile`, and :class:`BadFile` for other kinds and for more than ``limit``.
+    Raises :class:`NoSuchFile`, and :class:`BadFile` for other kinds and above ``limit`` bytes.
     """
     with os.fdopen(open_file(path), "rb") as file:
         try:
@@ -67,12 +67,12 @@ def open_file(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
     """Open an ordinary file, and nothing else, and return its descriptor.
 
     ``flags`` and ``mode`` are those of ``os.open``. Raises :class:`NoSuchFile`, and
-    :class:`BadFile` for other kinds of file and for what the system refuses.
+    :class:`BadFile` for other kinds of file and if the system refuses.
     """
     try:
-        with contextlib.suppress(FileNotFoundError):  # which os.open reports, or makes
+        with contextlib.suppress(FileNotFoundError):  # os.open reports it, or creates the file
             _refuse_other_than_files(path, path.stat().st_mode)
-        # Without O_NONBLOCK a pipe put there meanwhile would be waited for.
+        # Without O_NONBLOCK, this would wait for a pipe that was put there meanwhile.
         descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -94,14 +94,14 @@ def _unreadable(path: Path, error: OSError) -> BadFile:
 
 
 def read_text(source: Path | str, limit: int) -> str:
-    """The UTF-8 text of a file, or of standard input for ``-``; raises :class:`BadFile`."""
+    """Return the UTF-8 text of a file, or of standard input for ``-``; raises :class:`BadFile`."""
     if source == STANDARD_INPUT:
         return _read_stream(sys.stdin, limit)
     return decode_text(read_file(Path(source), limit), source)
 
 
 def decode_text(data: bytes, source: Path | str) -> str:
-    """Return the UTF-8 text that ``data`` of ``source`` is; raises :class:`BadFile`."""
+    """Return ``data`` of ``source`` as UTF-8 text; raises :class:`BadFile`."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -110,9 +110,9 @@ def decode_text(data: bytes, source: Path | str) -> str:
 
 
 def read_lines(stream: TextIO, limit: int) -> Iterator[str]:
-    """Each line without its end; of a line longer than ``limit`` characters ``limit + 1`` of them.
+    """Yield lines without their ends, cut to ``limit + 1`` characters if longer than ``limit``.
 
-    Whoever gets such a line has to refuse it; the rest of it is passed over.
+    The caller has to reject such a line; the rest of it is skipped.
     """
     while line := stream.readline(limit + 1):
         cut = len(line) > limit and not line.endswith("\n")
@@ -122,7 +122,7 @@ def read_lines(stream: TextIO, limit: int) -> Iterator[str]:
 
 
 def parse_json(text: str, source: str) -> object:
-    """The one JSON value in ``text``; :class:`BadFile`, naming ``source``, for anything else."""
+    """Return the only JSON value in ``text``; else raise :class:`BadFile`, naming ``source``."""
     documents = parse_json_values(text, source)
     first = next(documents, None)
     if next(documents, None) is not None:
@@ -131,7 +131,7 @@ def parse_json(text: str, source: str) -> object:
 
 
 def parse_object(data: bytes | str, source: str) -> dict[str, Any]:
-    """Return the one JSON object in ``data``; :class:`BadFile`, naming ``source``, for all else."""
+    """Return the only JSON object in ``data``; else raise :class:`BadFile`, naming ``source``."""
     text = decode_text(data, source) if isinstance(data, bytes) else data
     found = parse_json(text, source)
     if not isinstance(found, dict):
@@ -140,14 +140,14 @@ def parse_object(data: bytes | str, source: str) -> dict[str, Any]:
 
 
 def parse_json_values(text: str, source: str) -> Iterator[object]:
-    """The JSON values in ``text``, one after the other, whatever its lines.
+    """Yield the JSON values in ``text``, one after the other, regardless of lines.
 
-    Raises :class:`BadFile`, naming ``source``, for what is not JSON, for numbers of more than
+    Raises :class:`BadFile`, naming ``source``, for text that is not JSON, for numbers of more than
     :data:`LONGEST_NUMBER` digits or too large to be finite, and for values nested more than
     :data:`DEEPEST` levels.
 
-    Texts lose their control characters here, so that whatever somebody wrote into a document
-    cannot steer the terminal on which it is shown.
+    Strings lose their control characters here, so that the content of a document cannot control
+    the terminal that shows it.
     """
     suspicious = _SUSPICIOUS.search(text) is not None
     place = _skip_blanks(text, 0)
@@ -168,7 +168,7 @@ def parse_json_values(text: str, source: str) -> Iterator[object]:
 
 
 _SUSPICIOUS = re.compile(r"\\[ubfr]|[^\x09\x0a\x0d\x20-\x7e]")
-"""Only a JSON text with an escape or without ASCII may have control characters in it."""
+"""Escapes, and all but printable ASCII: a JSON text without any has no control characters."""
 
 
 def _printable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
@@ -218,7 +218,7 @@ def _refuse_deep(value: object, source: str) -> None:
 
 
 def _parts(value: object) -> list[object]:
-    """Lists and objects directly within a value."""
+    """Return the lists and objects directly within a value."""
     inside = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
     return [part for part in inside if isinstance(part, list | dict)]
 
@@ -254,15 +254,15 @@ def user_directory(
 ) -> Path:
     """Return the folder in the XDG ``variable``, else ``below_home`` in the home directory.
 
-    As that standard demands, a path that is not absolute counts as absent: it would mean another
-    folder wherever a command is run. InvalidRequest asks to set the variable ``instead``.
+    As the XDG standard demands, a relative path is ignored: it would name another folder wherever a
+    command is run. Without a home directory, InvalidRequest asks to set the variable ``instead``.
     """
     named = environ.get(variable, "")
     return Path(named) if Path(named).is_absolute() else _home(instead, environ) / below_home
 
 
 def _home(instead: str, environ: Mapping[str, str]) -> Path:
-    """``HOME`` where it is absolute, else what the system's accounts say."""
+    """Return ``HOME`` if it is absolute, else the home directory of the account."""
     candidates = [environ.get("HOME", "")]
     with contextlib.suppress(KeyError):
         candidates.append(pwd.getpwuid(os.getuid()).pw_dir)

@@ -1,19 +1,20 @@
 """The goal of a search: any arrangement instead of the solved cube.
 
-To bring ``cube`` to ``goal`` is to solve another cube. Let S and G be what turns a solved cube into
-the one and the other: moves m bring S to G if ``S m = G``, which is ``(G^-1 S) m = 1``. So the cube
-G^-1 S is solved instead; on it every sticker is named by the face on which the goal has it.
+Bringing ``cube`` to ``goal`` means solving another cube. Let S and G be the permutations that turn
+a solved cube into ``cube`` and into ``goal``. Moves m bring S to G if ``S m = G``, which is
+``(G^-1 S) m = 1``. So the search solves the cube G^-1 S instead. On it, every sticker is named by
+the face on which the goal has it.
 
-From 4 layers on that works as long as the goal has the four centres of a colour and orbit together
-on one face, as the solved cube has: equal centres are then interchangeable. Where it has not, as in
-stripes on a 4x4x4, the last of the goal's own moves are left for the end: as few as possible, so
-that before them it has.
+From 4 layers on, this works if the goal has the four centres of each colour and orbit together on
+one face, as the solved cube does: equal centres are then interchangeable. If it does not, as with
+stripes on a 4x4x4, the last of the goal's own moves are kept for the end. They are as few as
+possible, so that the centres are together before them.
 
-A pattern may have its colours exchanged as a whole where nothing says which is which: cubes without
-fixed centres are read anew after every motion. A state is meant in its own colours, however held.
-:meth:`Goal.is_reached` alone decides that.
+A pattern may have its colours exchanged as a whole if nothing tells them apart: cubes without fixed
+centres are read anew after every motion. A state is meant in its own colours, in whatever way it is
+held. Only :meth:`Goal.is_reached` decides that.
 
-A goal of a 3x3x3 may leave pieces free (:mod:`solver.mask`). Then many cubes are at it, and
+A goal of a 3x3x3 may leave pieces free (:mod:`solver.mask`). Then many cubes reach it, and
 :mod:`solver.partial` searches.
 """
 
@@ -47,10 +48,10 @@ SOLVED = "solved"
 class Goal:
     """An arrangement to reach.
 
-    ``name`` is that of a pattern or empty. ``moves`` turn a solved cube into ``cube``; from 4
-    layers on they may be None, and are searched for where they are needed. ``in_colours``: it was
-    given in the colours of the cube, so that the same arrangement in others is not meant. With
-    ``mask`` only what that wants matters, and ``cube`` is an example.
+    ``name`` is a pattern's name or empty. ``moves`` turn a solved cube into ``cube``. They are only
+    needed from 4 layers on, where a search finds them if they are None. ``in_colours``: the goal
+    was given in the cube's colours, so the same arrangement in other colours does not count. With
+    ``mask``, only its placements matter, and ``cube`` is an example.
     """
 
     cube: AnyCube
@@ -61,20 +62,20 @@ class Goal:
 
     @classmethod
     def make_partial(cls, mask: Mask) -> Goal:
-        """Return the goal of all cubes that fit; an arrangement where only one does."""
+        """Return the goal of all cubes that fit; a single arrangement if only one fits."""
         is_whole = mask.is_whole
         return cls(mask.example, mask.text, in_colours=True, mask=None if is_whole else mask)
 
     @property
     def text(self) -> str:
-        """The text that :func:`read_goal` reads as this goal, for a cube that is held as usual.
+        """The text that :func:`read_goal` reads as this goal, for a cube held upright.
 
         Only for goals in colours.
         """
         return self.cube.facelets() if self.mask is None else self.mask.text
 
     def is_reached(self, cube: AnyCube) -> bool:
-        """Tell whether ``cube`` shows the goal."""
+        """Return whether ``cube`` shows the goal."""
         if isinstance(cube, Cube):
             return cube == self.cube if self.mask is None else self.mask.is_met_by(cube)
         if isinstance(cube, PocketCube):
@@ -89,21 +90,21 @@ class Goal:
     def cube_to_solve(self, cube: AnyCube) -> AnyCube | None:
         """Return the cube whose solutions bring ``cube`` to the goal.
 
-        None where the goal's centres are not together; see :meth:`take_back`.
+        None if the goal's centres are not together; see :meth:`take_back`.
         """
         named: AnyCube | None
         if isinstance(cube, StickerCube):
             assert isinstance(self.cube, StickerCube)
             named = _name_make_as_held(cube, self.cube)
         else:
-            # One of the two kinds of cube, and the goal of the same.
+            # Cube and goal are of the same one of the two kinds.
             named = self.cube.inverse * cube  # type: ignore[union-attr,operator]
-        # In its own colours a cube at the goal is named solved, and held as it is.
+        # In its own colours, a cube at the goal is named as solved, held as it is.
         is_named = self.in_colours and named is not None
         return from_scramble("", cube.size) if not is_named and self.is_reached(cube) else named
 
     def take_back(self) -> tuple[Goal, tuple[Move, ...]]:
-        """Return the nearest goal before this one whose centres are together, and the moves left.
+        """Return the last goal before this one with its centres together, and the remaining moves.
 
         Needs ``moves``.
         """
@@ -112,14 +113,14 @@ class Goal:
         while count > 0 and not _is_together(cube):
             count -= 1
             cube = cube.move(self.moves[count].inverse)
-        # In other colours the moves that are left would begin from another side.
+        # In other colours, the remaining moves would begin from another side.
         return Goal(cube, moves=self.moves[:count], in_colours=True), self.moves[count:]
 
 
 def rename_moves(moves: tuple[Move, ...], solved: AnyCube) -> tuple[Move, ...]:
-    """Return ``moves`` as they are named where a cube that was solved is ``solved`` now.
+    """Return ``moves``, meant for an upright solved cube, renamed for the solved cube ``solved``.
 
-    Its faces may be elsewhere: what was to be turned at U is turned where U is.
+    Its faces may be elsewhere: a turn of U turns the face where U is now.
     """
     letters, size = solved.facelets(), solved.size
     held = held_with("".join(letters[face * size * size] for face in range(len(FACES))))
@@ -128,12 +129,12 @@ def rename_moves(moves: tuple[Move, ...], solved: AnyCube) -> tuple[Move, ...]:
 
 
 def read_goal(text: str, given: GivenCube) -> Goal:
-    """Read what ``given`` is to become: the name of a pattern or part, a state, or moves.
+    """Read the goal for ``given``: the name of a pattern or part, a state, or moves.
 
-    Letters of a state are colours of ``given``, wherever it has them, and those of a 3x3x3 may have
-    gaps. Patterns, parts and moves, from the solved cube, are seen from the side from which the
-    cube was given. Raises InvalidRequest for a pattern that this size
-    has not, BadNotation or IllegalCube for anything else that cannot be read.
+    Letters of a state are colours of ``given``, wherever it has them; a state of a 3x3x3 may have
+    gaps. Patterns, parts and moves from the solved cube are seen in the way in which the cube was
+    given. Raises InvalidRequest for a pattern that this size does not have, BadNotation or
+    IllegalCube for anything else that cannot be read.
     """
     size, words = given.cube.size, text.lower().replace("_", " ").split()
     name, letters = "-".join(words), "".join(text.split())
@@ -165,7 +166,7 @@ def read_goal(text: str, given: GivenCube) -> Goal:
 
 
 def goal_names(size: int) -> dict[str, str]:
-    """Return what goals with names there are for a size of cube, with their descriptions."""
+    """Return the named goals for a cube size, with their descriptions."""
     patterns = {name: pattern.about for name, pattern in patterns_of(size).items()}
     return patterns | ({name: part.about for name, part in PARTS.items()} if size == 3 else {})
 
@@ -192,12 +193,12 @@ def _make_as_held(moves: str, given: GivenCube, name: str) -> Goal:
 
 
 def _paint_as_held(cube: StickerCube, held: Orientation) -> StickerCube:
-    """Name stickers that are named by places by the colours that a cube so held has there."""
+    """Rename stickers from their places to the colours that a cube held like this has there."""
     return StickerCube(cube.letters.translate(str.maketrans(FACES, held.faces)), cube.size)
 
 
 def _make_in_colours(read: GivenCube, given: GivenCube) -> Goal:
-    """Return the goal whose letters are colours of ``given``, seen as that is held."""
+    """Return the goal whose letters are colours of ``given``, seen in the way it is held."""
     letters, size = read.facelets, read.cube.size
     if read.colours != given.colours and set(read.colours) == set(given.colours):
         letters = letters.translate(
@@ -208,7 +209,7 @@ def _make_in_colours(read: GivenCube, given: GivenCube) -> Goal:
         return Goal(read.cube, in_colours=True)
     turned = upright(letters, read.held, size)
     held = "".join(turned[place] for place in site_facelets(given.held, size))
-    # Named as ``given`` is, and not by a corner of its own, which a 2x2x2 may have anywhere.
+    # Named like ``given``, and not by a corner of its own, which a 2x2x2 may have anywhere.
     named = held.translate(str.maketrans(given.held.faces, FACES))
     return Goal(from_facelets(named, size), in_colours=True)
 
@@ -217,7 +218,7 @@ def _make_in_colours(read: GivenCube, given: GivenCube) -> Goal:
 
 
 def _write_any_way(cube: AnyCube, write: Callable[[list[str]], str]) -> str:
-    """Return one writing for all 24 ways to hold a cube."""
+    """Return one text for a cube, the same for all 24 ways to hold it."""
     letters = np.array(list(cube.facelets()))
     held = (letters[site_facelets(one, cube.size)].tolist() for one in all_orientations())
     return min(map(write, held))
@@ -230,9 +231,9 @@ def _rename(letters: list[str]) -> str:
 
 
 def _list_pieces(size: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the facelets of every piece that is seen on several faces, with its orbit.
+    """Yield orbit and facelets of every piece that has stickers on several faces.
 
-    A corner or middle edge comes once for every way to read it.
+    A corner or middle edge is yielded once for every way to read it.
     """
     for name in CORNERS + (EDGES if size % 2 else ()):
         for turns in range(len(name)):
@@ -243,7 +244,7 @@ def _list_pieces(size: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _list_centres(size: int) -> Iterator[list[int]]:
-    """Yield the facelets of every orbit of centres; equal colours of one are interchangeable."""
+    """Yield the facelets of every orbit of centres, whose equal colours are interchangeable."""
     if size % 2:
         yield orbits.fixed_slots(size).tolist()
     for row, column in orbits.centre_spots(size):

@@ -1,9 +1,9 @@
 """Goals that leave pieces free: a cross, one layer, orientations alone, or stickers with gaps.
 
-A mask says which locations are right for every piece; a location is a slot with an orientation. It
-comes from a name of :data:`PARTS`, or from a drawing of 54 facelets in which ``.`` or ``-`` stands
-for a sticker that does not matter. A sticker that is drawn allows every piece that can show it
-there, so a face of one colour leaves open which of its pieces is where.
+A mask gives the right locations for every piece; a location is a slot with an orientation. It comes
+from a name of :data:`PARTS`, or from a drawing of 54 facelets in which ``.`` or ``-`` stands for a
+sticker that does not matter. A drawn sticker allows every piece that can show it there, so a face
+of one colour leaves open where each of its pieces is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CORNERS = len(CORNERS)
 
 
 class Placement(NamedTuple):
-    """A piece by its number among those of its kind, as it stands in some slot."""
+    """A piece by its number among those of its kind, with its orientation in some slot."""
 
     piece: int
     orientation: int
@@ -43,10 +43,10 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True)
 class Mask:
-    """The pieces that a partial goal asks for on a 3x3x3.
+    """The pieces that a partial goal requires on a 3x3x3.
 
-    ``text`` is a name of a part or a drawing by which the goal can be read again. ``placements``
-    are those that are right, for each of the 20 slots. ``example`` is one cube that fits.
+    ``text`` is a part's name or a drawing from which the goal can be read again. ``placements`` are
+    the right ones for each of the 20 slots. ``example`` is one cube that fits.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Mask:
 
     @classmethod
     def make(cls, text: str, placements: tuple[frozenset[Placement], ...]) -> Mask:
-        """Return the mask of these placements; IllegalCube where no cube fits."""
+        """Return the mask of these placements; raises IllegalCube if no cube fits."""
         example = find_fitting(placements)
         if example is None:
             raise IllegalCube(
@@ -65,13 +65,13 @@ class Mask:
         return cls(text, placements, example)
 
     def is_met_by(self, cube: Cube) -> bool:
-        """Tell whether every slot of ``cube`` has a piece that is right there."""
+        """Return whether every slot of ``cube`` has a piece that is right there."""
         rows = map(tuple, cube.states.tolist())
         return all(row in right for row, right in zip(rows, self.placements, strict=True))
 
     @property
     def locations(self) -> tuple[int, ...]:
-        """For each of the 20 pieces bit ``slot * ways + orientation`` of every right location."""
+        """Bits of each of the 20 pieces: ``slot * ways + orientation`` of every right location."""
         found = [0] * len(SLOTS)
         for slot, right in enumerate(self.placements):
             ways, base = len(SLOTS[slot]), 0 if slot < _CORNERS else _CORNERS
@@ -89,7 +89,7 @@ class Mask:
 
 
 class NamedPart(NamedTuple):
-    """A part by name: its description, what it wants of each slot, and the face it is usually on.
+    """A named part: its description, its right placements, and the face it is usually on.
 
     ``wanted`` gets a slot's name and the part's face, and returns the right placements.
     """
@@ -134,17 +134,17 @@ def _home_if(is_wanted: Callable[[str, str], bool]) -> Callable[[str, str], froz
 
 
 def _want_oriented_edges(slot: str, face: str) -> frozenset[Placement]:
-    """Return the edges that need no quarter turn of ``face`` or the face across to come home."""
+    """Return the edges that need no quarter turn of ``face`` or its opposite to come home."""
     if len(slot) == 3:
         return _all_of(slot)
     return frozenset(one for one in _all_of(slot) if _is_oriented(slot, one, face))
 
 
 def _is_oriented(slot: str, one: Placement, face: str) -> bool:
-    """Tell whether a main sticker is on a main face of its slot.
+    """Return whether the main sticker of an edge is on the main face of its slot.
 
-    Main are the two faces that no quarter turn of ``face`` moves into each other's place: the ones
-    across the axis first, and for the pieces that have none of these, ``face`` and its opposite.
+    Main faces are two opposite ones, which no quarter turn of ``face`` exchanges: the first pair
+    beside the axis or, for an edge or slot without these, ``face`` and its opposite.
     """
     axis = face + OPPOSITE[face]
     first = next(f for f in FACES if f not in axis)
@@ -159,7 +159,7 @@ def _main_at(word: str, main: str, axis: str) -> int:
 
 
 def _want_oriented(slot: str, face: str) -> frozenset[Placement]:
-    """Return the pieces that show the colours of an axis where they are on its faces."""
+    """Return the pieces that show the colours of an axis wherever they are on its faces."""
     axis = face + OPPOSITE[face]
     if len(slot) == 3:
         return _showing(slot, axis)
@@ -169,7 +169,7 @@ def _want_oriented(slot: str, face: str) -> frozenset[Placement]:
 
 
 def _want_reduced(slot: str, face: str) -> frozenset[Placement]:
-    """Return the oriented pieces, edges of the middle layer in that layer alone."""
+    """Return the oriented pieces, with edges of the middle layer only in that layer."""
     axis = face + OPPOSITE[face]
     return frozenset(
         one
@@ -240,11 +240,11 @@ SHORT_NAMES = MappingProxyType(
 
 
 def read_part(text: str, given: GivenCube) -> Mask | None:
-    """Return the part of a given cube by its name, words joined by ``-``; None if there is none.
+    """Return the part of this name, words joined by ``-``, on a given cube; None if there is none.
 
-    A letter after the name, as in ``cross-u``, is a face from which the cube was given or, where it
-    was given in other letters than URFDLB, a colour of it. Raises InvalidRequest for other letters
-    and other sizes than 3.
+    A letter after the name, as in ``cross-u``, is a face of the cube as given or, if it was given
+    in letters other than URFDLB, one of its colours. Raises InvalidRequest for other letters, and
+    for sizes other than 3.
     """
     name, _, letter = text.rpartition("-") if text[-2:-1] == "-" else (text, "", "")
     name, letter = SHORT_NAMES.get(name, name), letter.upper()
@@ -266,7 +266,7 @@ def _make_part(name: str, face: str) -> Mask:
 
 
 def _find_face(letter: str, given: GivenCube) -> str:
-    """Return the face, named by its place as given, that a letter means."""
+    """Return the face that a letter means, named by its place on the cube as given."""
     if given.colours != FACES and letter in given.colours:
         return given.held.site_of(FACES[given.colours.index(letter)])
     if letter in FACES:
@@ -285,9 +285,9 @@ def _check_size(size: int) -> None:
 
 
 def is_drawing(letters: str, size: int) -> bool:
-    """Tell whether ``letters``, without blanks, are facelets with gaps, or are meant to be.
+    """Return whether ``letters``, without blanks, are facelets with gaps, or are meant to be.
 
-    Names and moves have no full stops, so letters with one are a drawing of whatever length.
+    Names and moves have no full stops, so letters with one are a drawing of any length.
     """
     return (
         (len(letters) == 6 * size * size or _GAP in letters)
@@ -297,11 +297,11 @@ def is_drawing(letters: str, size: int) -> bool:
 
 
 def read_drawing(letters: str, given: GivenCube) -> Mask:
-    """Return the mask that facelets with gaps draw, for the cube that was given.
+    """Return the mask drawn by facelets with gaps, for the cube that was given.
 
-    Letters are its colours. The drawing is held as its centres show; those that are gaps follow
-    from the others, or from how the cube was given. Raises BadNotation, IllegalCube for what no
-    cube can show and InvalidRequest for other sizes than 3.
+    Letters are its colours. The drawing is held as its centres show; centres that are gaps follow
+    from the others, or from the way in which the cube was given. Raises BadNotation, IllegalCube if
+    no cube can show this, and InvalidRequest for sizes other than 3.
     """
     _check_size(given.cube.size)
     if len(letters) != 54:
@@ -336,7 +336,7 @@ def _looks_like(word: str, drawn: str) -> bool:
 
 
 def _find_holding(letters: str, usual: Orientation) -> Orientation:
-    """Return how a drawing is held, by its centres; ``usual`` where they leave that open."""
+    """Return the orientation of a drawing, by its centres; ``usual`` if they allow it."""
     centres = "".join(letters[9 * face + 4] for face in range(len(FACES)))
     fitting = [held for held in all_orientations() if _looks_like(held.faces, centres)]
     if usual in fitting:
@@ -359,12 +359,12 @@ def _find_holding(letters: str, usual: Orientation) -> Orientation:
 # ---- cubes that fit ------------------------------------------------------------------------------
 
 _TRIES = 100
-"""Attempts to draw a random cube that fits."""
+"""Maximum attempts to draw a random cube that fits."""
 
 
 class _Placed(NamedTuple):
-    """Pieces that are placed, as bits, and what legality wants of them: the sum of orientations,
-    and whether an odd number of pairs of them is in the wrong order."""
+    """Placed pieces, as bits, and figures for legality: the sum of their orientations, and whether
+    an odd number of pairs is in the wrong order."""
 
     pieces: int = 0
     turned: int = 0
@@ -399,8 +399,8 @@ def _fill_slots(
 ) -> dict[int, list[Placement]]:
     """Return pieces for all slots of a kind whose orientations cancel, by parity.
 
-    Slot by slot it keeps one way to every set of pieces and their sums, at most 4096 sets of 12
-    edges. So it also finds out quickly that there is no way. Free slots come last.
+    Slot by slot, it keeps one path to every set of pieces with its sums, at most 4096 sets of 12
+    edges. So it also finds out quickly if there is none. Free slots come last.
     """
     count = len(placements)
     free = [slot for slot, right in enumerate(placements) if len(right) == count * ways]
@@ -448,7 +448,7 @@ def draw_fitting(
 def _draw_slots(
     placements: Sequence[frozenset[Placement]], ways: int, rng: np.random.Generator
 ) -> list[Placement]:
-    """Return random pieces for the slots of a kind, those with least choice first, or nothing."""
+    """Return random pieces for the slots of a kind, filled by least choice; empty if it fails."""
     found = [Placement(0, 0)] * len(placements)
     pieces, turned = 0, 0
     for slot in sorted(range(len(placements)), key=lambda slot: len(placements[slot])):

@@ -1,10 +1,9 @@
 """Shortest solutions of the 3x3x3, with the proof that nothing shorter exists.
 
-An IDA* in the kernel goes deeper turn by turn. Once that gets slow, two-phase looks for a short
-solution: IDA* then only has to undercut it or, far more often, to prove that it cannot be undercut.
-While the best known is unusually long two-phase looks again between the depths, for longer each
-time: IDA* may take thirteen times as long to find a shorter one as to prove that none is shorter
-still.
+An IDA* in the kernel goes deeper turn by turn. Once that gets slow, two-phase searches for a short
+solution. IDA* then only has to beat it or, far more often, to prove that it cannot be beaten. While
+the best known is unusually long, two-phase searches again between the depths, for longer each time:
+IDA* may take thirteen times as long to find a shorter one as to prove that none is shorter still.
 """
 
 from __future__ import annotations
@@ -21,48 +20,48 @@ from solver.processors import processors
 from solver.solution import Progress, Request, SearchClock, Solution, answer
 
 TABLE_VERSION = 3
-"""Changes whenever the kernel would fill a table otherwise, as when FAR changes."""
+"""Version of the tables. It changes if the kernel fills them differently, as when FAR changes."""
 
 KINDS = {"default": 1, "medium": 6, "large": 24}
-"""Orders of the middle edges that a table tells apart: 41, 227 and 895 MB."""
+"""Number of orders of the middle edges that a table tells apart (41, 227 and 895 MB)."""
 
 FAR = {
     "default": {"htm": 10, "qtm": 12},
     "medium": {"htm": 11, "qtm": 13},
     "large": {"htm": 11, "qtm": 13},
 }
-"""Distance from which on a table tells no more apart, by measurement.
+"""Distance from which a table no longer tells positions apart, chosen by measurement.
 
-Of most positions that are up to three turns nearer, the table then gives the distance without that
-of a neighbour. So the search can look up inverses, too.
+For most positions up to three turns nearer, the table then gives the distance without that of a
+neighbour. So the search can also look up inverses.
 """
 
 LONGEST = {"htm": 20, "qtm": 26}
-"""No cube needs more turns."""
+"""Maximum number of turns that any cube needs."""
 
 EASY = {"htm": 14, "qtm": 17}
-"""Solutions up to this length are found within a tenth of a second."""
+"""Length up to which solutions are found within a tenth of a second."""
 
 USUAL = {"htm": 18, "qtm": 22}
-"""Nearly every cube can be solved in so many turns."""
+"""Number of turns in which nearly every cube can be solved."""
 
 SHORT_SOLUTION_S = {"default": 3.0, "medium": 2.0, "large": 1.5}
-"""Seconds that each thread first looks for a short solution by two-phase."""
+"""Seconds for which each thread first searches for a short solution by two-phase."""
 
 GROWTH = 13.0
-"""IDA* takes about so many times longer for each next depth."""
+"""Approximate factor between the times of IDA* for two consecutive depths."""
 
 WORTH_LOOKING = 2.0
-"""Two-phase looks if the next depth may take so many times longer than looking."""
+"""Two-phase searches if the next depth may take more than this many times its own time."""
 
 LOOK_AGAIN = 2.0
-"""Two-phase then looks for so many times what IDA* took for the last depth."""
+"""Time of that search, as a multiple of the time of IDA* for the last depth."""
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:
-    """A shortest solution, or the best known when time ran out before it was proven to be one.
+    """Return a shortest solution, or the best known if time ran out before a proof.
 
-    Raises SearchError when stopped before any solution was found.
+    Raises SearchError if stopped before any solution was found.
     """
     return [_OptimalSearch(cube, request).run()]
 
@@ -111,7 +110,7 @@ class _OptimalSearch:
         return cancelled or self.watch.clock_s() >= self.request.time_limit
 
     def _deepen(self, longest: int) -> float:
-        """Look for a solution of at most ``longest`` turns; return each thread's processor time."""
+        """Search for at most ``longest`` turns; return each thread's processor time."""
         begun = self.watch.cpu_s()
         options = _native.OptimalOptions(
             self.bound, longest, self._seconds_left(), self.request.threads, self.request.cancel
@@ -124,7 +123,7 @@ class _OptimalSearch:
         return (self.watch.cpu_s() - begun) / self.request.threads
 
     def _look_for_short_solution(self, seconds: float) -> None:
-        """Search by two-phase; its seconds are the processor's, up to four by the clock each.
+        """Search by two-phase for ``seconds`` of processor time, at most 4 times that by the clock.
 
         The tables of only one of the two searches are resident at a time.
         """
@@ -176,14 +175,14 @@ class _OptimalSearch:
 
 
 kernels: dict[tuple[str, str], _native.OptimalTable] = {}
-"""Those in memory, by metric and choice of tables."""
+"""Tables in memory, by metric and choice of tables."""
 _bytes_of: dict[tuple[str, str], tables.Bytes] = {}
 
 
 def kernel(request: Request) -> _native.OptimalTable:
-    """The table for the request's metric and choice of tables, made and stored if need be.
+    """Return the table for the request's metric and choice of tables, made and stored if needed.
 
-    Raises BadNotation for tables of another name, SearchError when making them was cancelled.
+    Raises BadNotation for tables of another name, SearchError if making them was cancelled.
     """
     if request.tables not in KINDS:
         raise BadNotation(f"Tables are {' or '.join(KINDS)}, not {request.tables!r}.")

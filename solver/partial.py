@@ -1,8 +1,8 @@
 """Searches for goals that leave pieces free: shortest solutions, or the best found in time.
 
-Half of the time goes to IDA* over the pieces that matter, length by length, with proof. What is
-left goes to the two phases, which solve the cube towards one fitting cube after another.
-On a robot the first half does not end with the shortest solutions: longer ones may take less time.
+Half of the time goes to IDA* over the pieces that matter, length by length, with proof. The rest
+goes to two-phase, which solves the cube towards one fitting cube after another. On a robot, the
+first half does not end with the shortest solutions: longer ones may take less time.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ ALGORITHM = "partial"
 """The name of this search in answers."""
 
 REPLACES = ("two-phase", "optimal")
-"""Algorithms whose requests it takes over when the goal leaves pieces free."""
+"""Algorithms that this search replaces if the goal leaves pieces free."""
 
 LONG_NODES = 20_000_000
 JOINT_PAYS_S = 10.0
-"""After a length of so many nodes, and with so much time left, the next ones get a joint table,
-which takes a second or two."""
+"""After a length with more than LONG_NODES nodes, and with more than this many seconds left, the
+next lengths get a joint table, which takes a second or two."""
 
 MOST_LENGTHS = 30
 
 TRIES = 24
-"""Cubes to solve towards in the second half, as far as its time allows."""
+"""Number of cubes to solve towards in the second half, as far as its time allows."""
 LEAST_TRY_S = 0.01
 
 _MOST_KERNELS = 4
@@ -44,10 +44,10 @@ _kernels: OrderedDict[tuple[str, tuple[int, ...]], _native.PartialGoal] = Ordere
 
 
 def search(cube: AnyCube, request: Request, mask: Mask) -> list[Solution]:
-    """Return the best solutions found that bring ``cube`` to what ``mask`` wants.
+    """Return the best solutions found that make ``cube`` fit ``mask``.
 
-    Raises InvalidRequest for what this search cannot do, SearchError if it was stopped before any
-    solution.
+    Raises InvalidRequest if this search cannot meet the request, SearchError if it was stopped
+    before any solution.
     """
     assert isinstance(cube, Cube)
     if request.algorithm not in REPLACES:
@@ -62,7 +62,7 @@ def search(cube: AnyCube, request: Request, mask: Mask) -> list[Solution]:
 
 @dataclass
 class _PartialSearch:
-    """One search: what it found so far, best first, and what it proved."""
+    """One search: its solutions so far, best first, and its proofs."""
 
     cube: Cube
     request: Request
@@ -101,7 +101,7 @@ class _PartialSearch:
         )
 
     def _try_lengths(self, limit_s: float) -> None:
-        """Search for solutions of all lengths in turn, for so many seconds."""
+        """Search for solutions of all lengths in turn, until ``limit_s`` seconds are used."""
         for length in range(self.kernel.bound(self.cube.states), MOST_LENGTHS):
             self.lower_bound = length if not self.found else self.lower_bound
             self.is_proven = self._is_beyond(length)
@@ -125,7 +125,7 @@ class _PartialSearch:
         self.is_proven = True
 
     def _is_beyond(self, length: int) -> bool:
-        """Tell whether no solution of ``length`` or more can be better than what was found."""
+        """Return whether no solution of ``length`` or more can be better than the best found."""
         if not self.found:
             return False
         if self.start is None:
@@ -134,7 +134,7 @@ class _PartialSearch:
         return best_us is not None and self.start.models.least_us(length) >= best_us
 
     def _try_cubes(self) -> None:
-        """Solve towards cubes that fit; at least one where nothing was found yet."""
+        """Solve towards cubes that fit; at least one if nothing was found yet."""
         left_s = max(0.0, self._left_s())
         each_s = max(left_s / TRIES, LEAST_TRY_S)
         for goal in self._list_goals():
@@ -212,7 +212,7 @@ class _PartialSearch:
 
 
 def _prepare(metric: str, mask: Mask) -> _native.PartialGoal:
-    """Return the kernel's goal; the last few are kept with the tables that they were given."""
+    """Return the kernel's goal; the last few goals are cached with their tables."""
     key = metric, mask.locations
     kernel = _kernels.get(key) or _native.PartialGoal(*key)
     _keep_kernel(key, kernel)
@@ -220,7 +220,7 @@ def _prepare(metric: str, mask: Mask) -> _native.PartialGoal:
 
 
 def _extend(metric: str, mask: Mask) -> _native.PartialGoal:
-    """Return the kernel's goal with one more joint table, or as it is."""
+    """Return the kernel's goal with one more joint table, or unchanged if there is none."""
     kernel = _prepare(metric, mask)
     if (more := kernel.with_joint()) is None:
         return kernel

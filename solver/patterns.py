@@ -1,4 +1,4 @@
-"""Patterns with names: the arrangements that people like to see, on every size that has them."""
+"""Named patterns: arrangements that people like to see, on every size that has them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Maker = Callable[[int], str]
 
 
 class NamedPattern(NamedTuple):
-    """A pattern: its description, what makes or draws it, and the sizes that have it.
+    """A pattern: its description, the function that makes or draws it, and the sizes that have it.
 
-    ``moves`` returns moves from the solved cube; without it ``facelets`` returns the stickers. It
-    exists on ``sizes`` or, when None, from ``least`` layers on. ``odd_only``: on even cubes its
-    corners would not be pieces.
+    ``moves`` returns moves from the solved cube; without it, ``facelets`` returns the stickers. The
+    pattern exists on ``sizes`` or, if that is None, from ``least`` layers on. ``odd_only``: on even
+    cubes its corners would not be pieces.
     """
 
     about: str
@@ -28,7 +28,7 @@ class NamedPattern(NamedTuple):
     odd_only: bool = False
 
     def exists_on(self, size: int) -> bool:
-        """Tell whether a cube of ``size`` has it."""
+        """Return whether a cube of ``size`` has it."""
         if self.sizes is not None:
             return size in self.sizes
         return size >= self.least and not (self.odd_only and size % 2 == 0)

@@ -1,7 +1,7 @@
-"""The 2x2x2 by textbook searches, which report what they cost, and by complete tables.
+"""Solutions of the 2x2x2 by textbook searches, which report their costs, and by complete tables.
 
-On a robot the kernel searches for the fastest motion: over all positions where the mechanism has
-few states, with bounds where it has many.
+On a robot the kernel searches for the fastest motion: over all positions if the mechanism has few
+states, with bounds if it has many.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ Textbook = Callable[[States, str], _native.PocketResult]
 
 
 def search_bfs(cube: PocketCube, request: Request) -> list[Solution]:
-    """Breadth-first from the cube until it is solved."""
+    """Search breadth-first from the cube until it is solved."""
     return _textbook(_native.pocket_bfs, cube, request)
 
 
 def search_bfs_pruned(cube: PocketCube, request: Request) -> list[Solution]:
-    """Breadth-first without what the pruning tables show to be too far from solved."""
+    """Search breadth-first, without positions too far from solved by the pruning tables."""
     return _textbook(_native.pocket_bfs_pruned, cube, request)
 
 
 def search_ida_star(cube: PocketCube, request: Request) -> list[Solution]:
-    """Depth-first, deeper and deeper, cut by corner-permutation and corner-orientation tables."""
+    """Search depth-first, ever deeper, cut by corner-permutation and corner-orientation tables."""
     return _textbook(_native.pocket_ida_star, cube, request)
 
 
 def search_exact(cube: PocketCube, request: Request) -> list[Solution]:
-    """A shortest solution from the distances of all positions, or the fastest on a robot."""
+    """Return a shortest solution, by the distances of all positions, or the fastest on a robot."""
     if request.cost is not None:
         return search_fastest(cube, request)
     with tables.making(TABLES, request):
@@ -61,7 +61,7 @@ def search_exact(cube: PocketCube, request: Request) -> list[Solution]:
 
 @cache
 def distances(metric: str) -> _native.PocketTable:
-    """The distance from solved of all 3674160 positions, in ``htm`` or ``qtm``."""
+    """Return the distances from solved of all 3674160 positions, in ``htm`` or ``qtm``."""
     return tables.build(TABLES, lambda progress: _native.PocketTable(metric, progress))
 
 
@@ -77,13 +77,13 @@ def _textbook(search: Textbook, cube: PocketCube, request: Request) -> list[Solu
 Times = NDArray[np.uint32]
 
 STEPS_BYTES = 25_000_000
-"""Complete tables up to this size are made; the making takes four times as much beside it."""
+"""Maximum size of a complete table; making it takes four times as much memory in addition."""
 
 STEPS_FORMAT = 1
-"""Changes whenever the kernel would fill a table of steps otherwise."""
+"""Version of tables of steps. It changes whenever the kernel would fill one differently."""
 
 BALL_BYTES = 32_000_000
-"""Memory of the search for the positions solved fastest, besides 15 MB to find them by."""
+"""Memory in which the search keeps the positions solved fastest, besides 15 MB to find them."""
 
 
 class Kernel(Protocol):
@@ -96,14 +96,14 @@ class Kernel(Protocol):
     def fastest(
         self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
     ) -> _native.FastestResult:
-        """The fastest solution, or the best one found in time; ``first`` as in CostModel."""
+        """Return the fastest solution, or the best one found in time; ``first`` as in CostModel."""
 
 
 def search_fastest(cube: PocketCube, request: Request) -> list[Solution]:
-    """The fastest solution for ``request.cost``; ``extra["proven"]`` says that nothing is faster.
+    """Return the fastest solution for ``request.cost``; ``extra["proven"]``: none is faster.
 
-    ``request.cost`` is that of a mechanism compiled for a 2x2x2, turning U, R and F alone. Raises
-    SearchError when it is another one or when time ran out before any solution was found.
+    ``request.cost`` belongs to a mechanism compiled for a 2x2x2, which turns only U, R and F.
+    Raises SearchError if it does not, or if time ran out before any solution was found.
     """
     cost, robot = _cost_of(request), ready_kernel(request)
     watch = SearchClock()
@@ -124,7 +124,7 @@ def ready_kernel(request: Request) -> Kernel:
 
 
 def _cost_of(request: Request) -> CostModel:
-    """Return ``request.cost``; SearchError unless it is that of a 2x2x2."""
+    """Return ``request.cost``; raises SearchError unless it is that of a 2x2x2."""
     cost = request.cost
     if cost is None:
         raise SearchError("The fastest solution needs a robot; name one with --robot.")
@@ -154,7 +154,7 @@ def table_bytes(costs: TurnCosts) -> int:
 
 
 class ByTable:
-    """Follows a table of the fastest next step, which is kept on disk."""
+    """A search that follows a table of the fastest next step, which is kept on disk."""
 
     def __init__(self, costs: TurnCosts) -> None:
         self.steps = _steps(costs)
@@ -167,13 +167,13 @@ class ByTable:
     def fastest(
         self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
     ) -> _native.FastestResult:
-        """The fastest solution; it needs neither time nor cancelling."""
+        """Return the fastest solution; it needs neither time nor cancelling."""
         del seconds, cancel
         return self.steps.solve(states, first)
 
 
 class BySearch:
-    """Searches with bounds: for mechanisms with many states."""
+    """A search with bounds, for mechanisms with many states."""
 
     def __init__(self, costs: TurnCosts) -> None:
         self._robot = tables.build(
@@ -189,7 +189,7 @@ class BySearch:
     def fastest(
         self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
     ) -> _native.FastestResult:
-        """The fastest solution, or the best one that was found before time was up."""
+        """Return the fastest solution, or the best one found before time was up."""
         return self._robot.solve(states, first, seconds, cancel)
 
 
@@ -212,7 +212,7 @@ def _checksum(costs: TurnCosts) -> int:
 
 
 def _forget_others(name: str, of_costs: str) -> None:
-    """Remove the tables of a mechanism as it was before it was calibrated or described anew."""
+    """Remove tables of this mechanism from before a new calibration or profile."""
     with suppress(OSError, InvalidRequest):
         for path in tables.cache_directory().glob(f"pocket-{name}-????????.v*.table"):
             if not path.name.startswith(f"pocket-{of_costs}."):

@@ -1,4 +1,4 @@
-"""The way in to every search: ``solve(cube, algorithm=..., metric=..., cost=...)``."""
+"""The entry point of all searches: ``solve(cube, algorithm=..., metric=..., cost=...)``."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from solver.mask import Mask
 from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
 OPTIONS = ("solutions", "tables", "depth")
-"""Parts of a request that only some algorithms heed."""
+"""Parts of a request that only some algorithms support."""
 
 PATTERN = "pattern"
-"""The last phase of a solution whose goal's own moves end it."""
+"""Name of a solution's last phase if the goal's own moves end it."""
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A search by name. ``function`` is ``module:name``, imported when first used.
+    """A named search. ``function`` is ``module:name``, imported when first used.
 
-    ``sizes`` are the cubes it solves (empty: any), ``metrics`` those it counts in, the usual one
-    first, ``timed`` the function that minimises the time on a robot, where it can do that,
-    ``options`` those of :data:`OPTIONS` that it heeds.
+    ``sizes``: the cubes it solves (empty: any). ``metrics``: those it counts in, the default first.
+    ``timed``: the function that minimises the time on a robot, if there is one. ``options``: those
+    of :data:`OPTIONS` that it supports.
     """
 
     function: str
@@ -43,7 +43,7 @@ class Algorithm:
     options: tuple[str, ...] = ()
 
     def load(self, *, timed: bool) -> Callable[[AnyCube, Request], list[Solution]]:
-        """The function behind the name."""
+        """Import and return the function."""
         module, _, name = (self.timed if timed else self.function).partition(":")
         loaded: Callable[[AnyCube, Request], list[Solution]] = getattr(import_module(module), name)
         return loaded
@@ -124,10 +124,10 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
     goal: Goal | None = None,
     centres: CentreTurns | None = None,
 ) -> Solution:
-    """The best solution found in ``time_limit`` seconds; see :class:`solver.solution.Request`.
+    """Return the best solution found in ``time_limit`` s; see :class:`solver.solution.Request`.
 
-    Raises InvalidRequest for a request that no algorithm fits and SearchError when time or
-    limits ended the search before any solution was found.
+    Raises InvalidRequest for a request that no algorithm fits, and SearchError if time or limits
+    ended the search before any solution was found.
     """
     request = Request(
         algorithm=algorithm,
@@ -163,7 +163,7 @@ def make_ready(size: int, request: Request) -> None:
 
 
 def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
-    """Up to ``request.solutions`` distinct solutions, best first, never none; raises as solve."""
+    """Return 1 to ``request.solutions`` distinct solutions, best first; raises as solve does."""
     if request.goal is None:
         return _solve(cube, request)
     if request.goal.mask is not None:
@@ -172,7 +172,7 @@ def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
 
 
 class _GoalSearch:
-    """Solves the cube that leads to a goal, and names the solutions by the cube that was asked."""
+    """A search that solves the cube that leads to a goal, and returns solutions for ``cube``."""
 
     def __init__(self, cube: AnyCube, request: Request, goal: Goal) -> None:
         self._cube, self._request = cube, request
@@ -203,7 +203,7 @@ class _GoalSearch:
         return [self._complete(found) for found in _solve(self._other, request)]
 
     def _search_moves(self, goal: Goal) -> tuple[Move, ...]:
-        """Return moves that turn a solved cube into the goal: those that solve it, taken back."""
+        """Return moves that turn a solved cube into the goal: the inverse of its solution."""
         assert isinstance(goal.cube, StickerCube)
         request = replace(self._request, goal=None, on_better=None, block_costs=None, solutions=1)
         request = replace(request, metric=LAYERED_METRICS[0])
@@ -211,7 +211,7 @@ class _GoalSearch:
         return tuple(move.inverse for move in reversed(solving))
 
     def _complete(self, found: Solution) -> Solution:
-        """Return a solution of the other cube as one of the cube that was asked."""
+        """Return a solution of the other cube as one of the requested cube."""
         if not self._last:
             return replace(found, state=self._cube.facelets())
         metric, moves = found.metric, parse_moves(" ".join(found.moves))
@@ -257,7 +257,7 @@ def _solve(cube: AnyCube, request: Request, mask: Mask | None = None) -> list[So
 
 
 def _refuse_unheeded(request: Request, searcher: str, heeded: Sequence[str]) -> None:
-    """Raise InvalidRequest if the request sets an option that would change nothing."""
+    """Raise InvalidRequest if the request sets an option that would have no effect."""
     for option in OPTIONS:
         value = getattr(request, option)
         if option not in heeded and value != getattr(Request(), option):
@@ -281,7 +281,7 @@ def _unknown_algorithm(text: str) -> InvalidRequest:
 
 
 def algorithm_for(name: str, size: int, *, metric: str, timed: bool) -> Algorithm:
-    """The search of that name, for cubes of ``size``; raises InvalidRequest where none fits."""
+    """Return the search of that name, for cubes of ``size``; raises InvalidRequest if none fits."""
     algorithm = ALGORITHMS.get(name)
     if algorithm is None:
         names = ", ".join(ALGORITHMS)

@@ -28,20 +28,20 @@ __all__ = [
 
 
 PROVEN = "proven"
-"""The word for a search that leaves nothing better to be found."""
+"""The value of ``exhausted`` for a search after which nothing better can be found."""
 
 
 @dataclass(frozen=True)
 class Solution:
     """Moves that solve a cube.
 
-    ``length`` and ``lower_bound`` are counted in ``metric``; ``optimal`` says that no solution is
-    shorter. ``search_s`` is the time by the clock, ``cpu_s`` the time of the processor over all
-    threads. With a cost model, ``cost_us`` is what the moves cost on that robot. ``composites`` are
-    the moves as numbers of :func:`solver.cost.composite_of`, ``phases`` the moves by phase where an
-    algorithm has phases, ``phase_names`` what these are called where they have names, ``extra`` its
-    own figures (``nodes``, ...). ``cut_by_clock``: the computer was so busy that the search, or a
-    part of it, ended by the clock before it had its time of the processor.
+    ``length`` and ``lower_bound`` are counted in ``metric``; ``optimal``: no solution is shorter.
+    ``search_s`` is the time by the clock, ``cpu_s`` the processor time over all threads. With a
+    cost model, ``cost_us`` is the cost of the moves on that robot. ``composites`` are the moves as
+    numbers of :func:`solver.cost.composite_of`. ``phases`` are the moves by phase, if the algorithm
+    has phases, and ``phase_names`` their names, if any. ``extra`` has the algorithm's own figures
+    (``nodes``, ...). ``cut_by_clock``: the computer was so busy that the clock ended the search, or
+    a part of it, before it had its processor time.
     """
 
     state: str
@@ -63,10 +63,10 @@ class Solution:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a long search or of making tables; unknown figures are None.
+    """Progress of a long search or of table generation; unknown figures are None.
 
-    ``text`` stays the same from the first to the last report of one thing. ``making``: tables are
-    being made, which ends with ``done`` 1; ``remaining_s`` is how much longer that takes.
+    ``text`` is the same in all reports of one task. ``making``: tables are being made, which ends
+    with ``done`` 1; ``remaining_s`` is the time until then.
     """
 
     text: str
@@ -82,14 +82,14 @@ class Progress:
 class Request:
     """A request to a search.
 
-    ``time_limit`` is in seconds of one thread's processor time. With ``cost`` the cheapest solution
-    on that robot is wanted, else the shortest in ``metric``; ``block_costs`` are the same for cubes
-    of 4 and more layers. The search ends early with ``target``
-    or fewer moves, or when ``cancel`` is set. ``solutions`` distinct ones are kept. ``on_better``
-    sees each new best one while the search goes on, on the thread that found it. ``tables`` is
-    ``default``, ``medium`` or ``large`` and ``depth`` a limit, for the algorithms that have them.
-    ``goal`` is what the cube is to become; None: solved. ``centres``: how many clockwise quarter
-    turns the centres of U R F D L B make, modulo 4, for searches that can see to that.
+    ``time_limit`` is in seconds of one thread's processor time. With ``cost``, the search looks for
+    the cheapest solution on that robot, else for the shortest in ``metric``; ``block_costs`` are
+    the same for cubes of 4 and more layers. The search ends early with ``target`` or fewer moves,
+    or when ``cancel`` is set. It keeps ``solutions`` distinct ones. It passes each new best one to
+    ``on_better`` at once, on the thread that found it. ``tables`` is ``default``, ``medium`` or
+    ``large`` and ``depth`` a limit, for the algorithms that have them. ``goal``: the arrangement to
+    reach (None: solved). ``centres``: clockwise quarter turns that the centres of U R F D L B shall
+    make, modulo 4, for searches that support it.
     """
 
     algorithm: str = "two-phase"
@@ -110,38 +110,38 @@ class Request:
 
 
 class Searchable(Protocol):
-    """Any cube a search may be asked about."""
+    """Any cube that a search accepts."""
 
     @property
     def size(self) -> int:
         """Layers along an edge."""
 
     def facelets(self) -> str:
-        """The cube's letters, named in every answer."""
+        """Return the cube's letters, which every answer names."""
 
 
 class SearchClock:
-    """Seconds by the clock and of the processor, over all threads, since it was made."""
+    """A clock of elapsed time and of processor time over all threads, since it was made."""
 
     def __init__(self) -> None:
         self._clock = time.perf_counter()
         self._cpu = time.process_time()
 
     def clock_s(self) -> float:
-        """Seconds gone by."""
+        """Return the elapsed seconds."""
         return time.perf_counter() - self._clock
 
     def cpu_s(self) -> float:
-        """Seconds worked by this process."""
+        """Return the seconds of processor time of this process."""
         return time.process_time() - self._cpu
 
 
 FOREVER_S = 1e8
-"""Stands for no limit; in nanoseconds it still fits 64 bits."""
+"""Seconds that stand for no limit; in nanoseconds they still fit 64 bits."""
 
 
 def seconds_of(request: Request) -> float:
-    """The request's time limit as the kernel takes it: finite."""
+    """Return the request's time limit as the kernel takes it: finite."""
     return min(request.time_limit, FOREVER_S)
 
 
@@ -155,7 +155,7 @@ def answer(
     phases: Iterable[Iterable[Move]] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Solution:
-    """The solution ``moves``, optimal when no longer than ``lower_bound`` in the metric."""
+    """Return the solution ``moves``, optimal if no longer than ``lower_bound`` in the metric."""
     found = tuple(moves)
     count = length(found, request.metric, cube.size)
     return Solution(

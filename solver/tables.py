@@ -1,11 +1,11 @@
 """Tables on disk: made when first needed, checked when loaded, shared by all processes.
 
-A table is a file of the cache directory: a page with a header, then the table's bytes, which are
-mapped read-only. A file that is damaged is made anew, one of an older version is replaced; where
-nothing can be stored the table is kept in memory and the log says so.
+A table is a file in the cache directory: a page with a header, then the table's bytes, which are
+mapped read-only. A damaged file is made again, and a file of an older version is replaced. If
+nothing can be stored, the table is kept in memory and the log says so.
 
-Whoever needs tables loads them inside ``with making(...)``, which reports to the request's listener
-what is made, where it is kept and how much longer that takes.
+Code that needs tables loads them inside ``with making(...)``, which reports to the request's
+listener what is made, where it is kept and the remaining time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 Bytes = NDArray[np.uint8]
 Make = Callable[[Bytes, Callable[[float], bool]], bool]
-"""Fills the bytes, tells how much is done (0..1); false when told to stop."""
+"""A function that fills the bytes and reports its progress (0..1); it returns False if stopped."""
 
 HEADER_SIZE = 4096
 _HEADER = struct.Struct("=8sIIQQ")
@@ -48,7 +48,7 @@ _BYTE_ORDER_AND_FORMAT = 0x01000000 | _FORMAT
 _IN_MEMORY = "until then every process makes it in memory again"
 
 _VERSIONED = re.compile(r"(?:\.v(\d+))?\.table")
-"""What follows a table's name in its file's name; the oldest had no version there."""
+"""The part of a file's name after the table's name; the oldest had no version there."""
 
 _TEMPORARY = re.compile(r"[a-z0-9-]+(?:\.v\d+)?\.\d+\.tmp")
 """The name of a file that a process is writing: see :func:`_store` and the databases' own."""
@@ -70,8 +70,8 @@ def cache_directory() -> Path:
 class Making:
     """Progress of tables that somebody waits for, reported to the listener of ``request``.
 
-    ``shares`` are the parts of the whole work, one for each table, in the order of their making.
-    Nothing is reported if all tables exist.
+    ``shares`` are the parts of the whole work, one for each table, in the order in which they are
+    made. Nothing is reported if all tables exist.
     """
 
     def __init__(
@@ -95,14 +95,14 @@ class Making:
         self._table = number
 
     def is_kept_in(self, place: Path | None) -> None:
-        """Say where the tables are kept; None: in memory only."""
+        """Set the place where the tables are kept; None: in memory only."""
         self._place = f" in {place}" if place else " in memory"
 
     def report(self, done: float) -> bool:
-        """Report how far the table is, 0..1; return False if the request was cancelled."""
+        """Report the progress of the table, 0..1; return False if the request was cancelled."""
         before = sum(self._shares[: self._table])
         whole = (before + self._shares[self._table] * done) / sum(self._shares)
-        if whole < 1.0:  # the end is told by `finish`, once
+        if whole < 1.0:  # `finish` reports the end, once
             text = f"making {self._what}{self._place}"
             self._tell(Progress(text, whole, making=True, remaining_s=self._remaining_s(whole)))
         return self.is_wanted
@@ -110,7 +110,7 @@ class Making:
     def wait(self, others: Progress | None) -> None:
         """Report the progress of the process that is making tables, if known, and wait a moment.
 
-        Raises SearchError when the request is cancelled.
+        Raises SearchError if the request is cancelled.
         """
         if others is not None:
             self._tell(others)
@@ -139,7 +139,7 @@ class Making:
             self._request.progress(progress)
 
     def _remaining_s(self, done: float) -> float | None:
-        """Estimate the rest from the pace so far; None right at the beginning."""
+        """Estimate the remaining time from the pace so far; None right at the beginning."""
         now = self._clock()
         if self._began is None:
             self._began = now, done
@@ -149,7 +149,7 @@ class Making:
 
 
 _LOOK_AGAIN_S = 0.1
-"""Between two looks at whether somebody else is done."""
+"""Seconds between two checks whether another thread or process is done."""
 
 _TELLING = 0.02
 """The share of the work after which its pace is known."""
@@ -163,10 +163,10 @@ _active: ContextVar[Making | None] = ContextVar("making", default=None)
 
 @contextmanager
 def making(what: str, request: Request, shares: Sequence[float] = (1.0,)) -> Iterator[Making]:
-    """The context in which tables are loaded, or made if they are missing.
+    """Enter the context in which tables are loaded, or made if they are missing.
 
-    One thread of a process at a time; others wait and report its progress. ``what`` names the
-    tables to people: "the pruning tables of two-phase". Raises SearchError when the request is
+    One thread of a process enters at a time; others wait and report its progress. ``what`` names
+    the tables for people: "the pruning tables of two-phase". Raises SearchError if the request is
     cancelled.
     """
     made = Making(what, request, shares)
@@ -184,9 +184,9 @@ def making(what: str, request: Request, shares: Sequence[float] = (1.0,)) -> Ite
 
 
 def load(name: str, version: int, size: int, make: Make) -> Bytes:
-    """The table ``name`` as read-only uint8[size], made and stored first if need be.
+    """Return the table ``name`` as read-only uint8[size], made and stored first if needed.
 
-    ``version`` changes whenever the bytes would. Raises SearchError when the request of the
+    ``version`` changes whenever the bytes would. Raises SearchError if the request of the
     :func:`making` around this call is cancelled meanwhile.
     """
     made = _active.get() or Making(f"the table {name}", Request())
@@ -213,20 +213,19 @@ def load(name: str, version: int, size: int, make: Make) -> Bytes:
 def release_pages(table: Bytes) -> None:
     """Release the pages of a table's file; they come back from the page cache when they are read.
 
-    Of several large tables that a search reads one after the other only one then is resident. Done
-    while another thread reads the table it costs that thread a little time. A table that is in no
-    file stays where it is.
+    If a search reads several large tables one after the other, only one is then resident. A thread
+    that reads the table meanwhile loses a little time. A table without a file stays where it is.
     """
-    owner: object = table.base  # by NumPy's version the pages, or a view of them
+    owner: object = table.base  # depending on NumPy's version, the pages or a view of them
     pages = owner.obj if isinstance(owner, memoryview) else owner
     if isinstance(pages, _Pages):
         pages.madvise(mmap.MADV_DONTNEED)
 
 
 def build(what: str, make: Callable[[Callable[[float], bool]], T]) -> T:
-    """Build in memory, by ``make``, tables that are quicker made than read.
+    """Build tables in memory by ``make``, which is quicker than reading them.
 
-    ``make`` gets what to tell how far it is. Raises SearchError when the request of the
+    ``make`` gets a function for its progress. Raises SearchError if the request of the
     :func:`making` around this call is cancelled meanwhile.
     """
     made = _active.get() or Making(what, Request())
@@ -246,7 +245,7 @@ def _name_of(path: Path) -> str:
 
 
 def _load_or_store(path: Path, version: int, size: int, make: Make, made: Making) -> Bytes:
-    """Return the table of the file ``path``, made if it is missing; OSError if it cannot be."""
+    """Return the table of the file ``path``, made if missing; raises OSError if that fails."""
     found = _map_file(path, version, size)
     if found is not None:
         return found
@@ -257,8 +256,8 @@ def _load_or_store(path: Path, version: int, size: int, make: Make, made: Making
 def copy_to_huge_pages(table: Bytes) -> Bytes:
     """Return a copy of the table in huge pages, or the table itself if memory is short.
 
-    A table of many megabytes that is read all over misses the processor's address cache at nearly
-    every access; there are few enough huge pages to keep all their addresses.
+    In a table of many megabytes that is read at random places, nearly every access misses the
+    processor's address cache. Huge pages are few enough for it to keep all their addresses.
     """
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if 2 * table.nbytes > free or not hasattr(mmap, "MADV_HUGEPAGE"):
@@ -290,7 +289,7 @@ def _find_or_store(path: Path, version: int, size: int, make: Make, made: Making
 class _Pages(mmap.mmap):
     """A table's file, mapped read-only, so that releasing its pages loses nothing.
 
-    While it is there the kernel's failure to read it names the file (``cube/table_bytes.hpp``).
+    While it exists, the kernel's failure to read it names the file (``cube/table_bytes.hpp``).
     """
 
     _watched: int | None = None
@@ -301,16 +300,16 @@ class _Pages(mmap.mmap):
         _native.watch_table(self._watched, len(self), str(path))
 
     def __del__(self) -> None:
-        """Forget the address, which other things may get."""
+        """Stop watching the address, which something else may get."""
         if self._watched is not None:
             _native.unwatch_table(self._watched)
 
 
 def end_by_signal(number: int) -> None:
-    """Have this process send itself a signal when it has lost a table that it uses.
+    """Make this process send itself a signal when it loses a table that it uses.
 
-    Without it the process ends at once, with exit code 3 and the name of the file on standard
-    error. With it what is searched meanwhile is worth nothing, but the process can end in order.
+    Without it, the process ends at once, with exit code 3 and the name of the file on standard
+    error. With it, results of running searches are worthless, but the process can end in order.
     """
     _native.set_lost_table_signal(number)
 
@@ -383,9 +382,9 @@ def _stop_error(what: str) -> SearchError:
 
 @contextmanager
 def hold_lock(directory: Path, made: Making) -> Iterator[None]:
-    """Hold the lock under which one process at a time makes tables; it ends with its process.
+    """Hold the lock that lets one process at a time make tables; it ends with its process.
 
-    Waiting is reported. Raises SearchError when the request is cancelled meanwhile.
+    Waiting is reported. Raises SearchError if the request is cancelled meanwhile.
     """
     directory.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)

@@ -17,7 +17,7 @@ BEAM_WIDTH = 50
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:
-    """A solution in four phases, of which ``phases`` tells the moves."""
+    """Return a solution in four phases, with their moves in ``phases``."""
     with tables.making(TABLES, request):
         solver = kernel()
     watch = SearchClock()
@@ -29,5 +29,5 @@ def search(cube: Cube, request: Request) -> list[Solution]:
 
 @cache
 def kernel() -> _native.Thistlethwaite:
-    """The kernel's search; its four tables, 2.4 MB, are made when it is first asked for."""
+    """Return the kernel's search; its four tables, 2.4 MB, are made on the first call."""
     return tables.build(TABLES, _native.Thistlethwaite)

@@ -1,4 +1,4 @@
-"""Kociemba's two-phase algorithm in any metric and for any cost model: the kernel's front."""
+"""Kociemba's two-phase algorithm in any metric and for any cost model, by the kernel."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from solver.processors import processors
 from solver.solution import PROVEN, Request, Solution
 
 TABLE_VERSION = 4
-"""Changes whenever the kernel would fill a table otherwise."""
+"""Version of the tables. It changes whenever the kernel would fill one differently."""
 
 TYPICAL_LENGTHS = {"htm": 18, "axial": 14}
 """Metrics that may guide a search in a robot's time, with the lengths of good solutions."""
 
 IN_QUARTERS = {"htm": "qtm", "axial": "axial-qtm"}
-"""What guides it instead where half turns take HEAVY_HALF_TURN quarter turns or more."""
+"""Metrics that guide it instead if half turns take at least HEAVY_HALF_TURN quarter turns."""
 
 HEAVY_HALF_TURN = 1.3
-"""Measured: at 1.45 counting quarters is as good or better, at 1.16 much worse."""
+"""A limit by measurement: at 1.45 counting quarters is as good or better, at 1.16 much worse."""
 
 _DIRECTIONS = 6
 
 NO_LIMIT = 0xFFFFFFFF
-"""A cost that any solution is below."""
+"""A cost above that of any solution."""
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:
-    """Return the best solutions found, at least one however short the time.
+    """Return the best solutions found, at least one, however short the time.
 
-    Raises SearchError when stopped before any, or when the robot can turn too few faces.
+    Raises SearchError if stopped before any, or if the robot can turn too few faces.
     """
     start = None if request.cost is None else ready_from(request.cost)
     metric = request.metric if start is None else start.metric
@@ -88,7 +88,7 @@ def search(cube: Cube, request: Request) -> list[Solution]:
 
 @dataclass(frozen=True)
 class _Composed:
-    """A solution that no search found whole, with the kernel's names."""
+    """A solution that no search found as a whole, with the kernel's attribute names."""
 
     composites: tuple[int, ...]
     length: int
@@ -101,9 +101,9 @@ _AnyFound = _native.Found | _Composed
 def _turn_centres_last(
     cube: Cube, request: Request, two_phase: _native.TwoPhase, start: Start | None
 ) -> Sequence[_Composed]:
-    """Return a solution that turns the centres when all pieces are in place, unless impossible.
+    """Return a solution that turns the centres after all other pieces; empty if impossible.
 
-    It is long, but takes no time. Where nothing but the centres is turned, searches need seconds.
+    It is long, but found at once. If only centres are turned, searches need seconds.
     """
     assert request.centres is not None
     best = find_one(two_phase, cube, request, seconds=0.0, threads=1, start=start)
@@ -128,9 +128,9 @@ def find_one(
     start: Start | None,
     below: int = NO_LIMIT,
 ) -> _native.Found | None:
-    """Return the best solution found in a time, None without any.
+    """Return the best solution found in ``seconds``; None if there is none.
 
-    ``start``: the robot to be fast for; without one the shortest is the best. ``below``: a cost
+    ``start``: the robot whose time counts; without one, the shortest is the best. ``below``: a cost
     that it must be less than. The request can only cancel the search.
     """
     result = two_phase.solve(
@@ -150,20 +150,20 @@ def find_one(
 
 
 def ready_kernel(request: Request) -> _native.TwoPhase:
-    """The kernel's search for the request's robot or metric; raises as :func:`kernel` does."""
+    """Return the kernel's search for the request's robot or metric; raises as :func:`kernel`."""
     metric = request.metric if request.cost is None else ready_for(request.cost.turns).metric
     return kernel(metric, request)
 
 
 kernels: dict[str, _native.TwoPhase] = {}
-"""Those in memory, by metric."""
+"""Searches in memory, by metric."""
 _tables: list[tables.Bytes] = []
 
 
 def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
-    """The kernel's search in ``metric`` with its tables, made or loaded when first asked for.
+    """Return the kernel's search in ``metric``; its tables are made or loaded on the first call.
 
-    Progress goes to ``request``; SearchError when it is cancelled meanwhile.
+    Progress goes to ``request``; raises SearchError if it is cancelled meanwhile.
     """
     if metric not in kernels:
         sizes = _native.phase1_size(metric), _native.phase2_size(metric)
@@ -178,7 +178,7 @@ _centre_tables: dict[str, _native.CentreTable] = {}
 
 
 def _ready_centres(metric: str, request: Request) -> _native.CentreTable:
-    """The distances of corners and centres in phase 2; raises as :func:`kernel` does."""
+    """Return the distances of corners and centres in phase 2; raises as :func:`kernel` does."""
     if metric not in _centre_tables:
         two_phase, size = kernel(metric, request), _native.CENTRE_TABLE_BYTES
         what = f"the table of centres in {metric} ({size / 1e6:.0f} MB)"
@@ -266,7 +266,7 @@ def models_in(metric: str, cost: CostModel) -> _native.TimeModels:
 
 
 class _Figures(NamedTuple):
-    """A search that is over, and its best solution."""
+    """The figures of a finished search, and its best solution."""
 
     result: _native.TwoPhaseResult
     best: _AnyFound
@@ -280,7 +280,7 @@ def _solution(
     figures: _Figures | None,
     search_s: float,
 ) -> Solution:
-    """``figures`` is None while the search still goes on."""
+    """Return a solution found; ``figures`` is None while the search still runs."""
     moves = moves_of(found.composites)
     count = (
         found.length

@@ -1,4 +1,4 @@
-"""``cubist calibrate``: adjust a robot while its daemon runs; every change is tried, then kept.
+"""``cubist calibrate``: adjust a robot while its daemon runs. Each change is tried, then kept.
 
 The commands that make one measurement are in :mod:`robot.cli.calibrate_commands`.
 """
@@ -52,17 +52,17 @@ if TYPE_CHECKING:
     from robot.twin.simulated import SimulatedRobot
 
 AUTOMATIC_SPEED = 1.0
-"""Simulated seconds per second: as many pictures of a motion as a real camera takes."""
+"""Simulated seconds per second: real time, for as many pictures as a real camera would take."""
 
 
 @click.group(cls=Listing, invoke_without_command=True)
 @click.option("--take-over", is_flag=True, help="End the session of whoever calibrates.")
 @click.pass_context
 def calibrate(ctx: click.Context, take_over: bool) -> int:
-    """Adjust the robot: the daemon enters maintenance and leaves it with this command.
+    """Adjust the robot; the daemon is in maintenance while this command runs.
 
-    Without a command it asks, in a terminal, what to calibrate. Most robots whose camera sees the
-    cube find their values themselves: begin with `auto`.
+    Without a command, a screen in the terminal asks what to calibrate. Most robots with a camera
+    that sees the cube can find their values themselves: start with `auto`.
     """
     ctx.meta[TAKE_OVER] = take_over
     return ExitCode.DONE if ctx.invoked_subcommand else calibrate_on_screen(open_session())
@@ -129,7 +129,7 @@ simulated_option = click.option(
 
 
 class Which(TypedDict):
-    """The options that say which robot is calibrated, and with what cube."""
+    """The options that select the robot and the cube."""
 
     simulated: bool | None
     size: int | None
@@ -168,11 +168,11 @@ def everything(
     robot = _set_up_for(load_profile(profile), which)
     given = dict(_parse_settings(robot, settings))
     if _is_simulated(which):
-        apply(robot, Calibration(robot=robot.name, values=given))  # before it is put together
+        apply(robot, Calibration(robot=robot.name, values=given))  # before it starts
     steps = [step for step in steps_of(robot) if step.name not in skip]
     if not yes:
         require_terminal("--yes keeps what is measured without asking")
-    # Who sits at the screen films motions, too.
+    # At the screen, motions are filmed too, which takes real time.
     with _robot_to_calibrate(robot, which, None if yes else AUTOMATIC_SPEED) as twin:
         if not yes:
             return calibrate_on_screen(open_session(robot), *steps, as_json=as_json)
@@ -230,10 +230,10 @@ def automatic(
 ) -> int:
     """Let the robot find its positions, times and colours itself, by watching the cube.
 
-    Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep clear. It
-    takes a minute with six motors, six to ten with most robots, and up to half an hour with four
-    grippers on servos. What was found is kept once solves have proven it; Ctrl-C leaves the
-    calibration as it was.
+    Insert a scrambled cube, square to the robot, with a lid open or grippers closed, and keep
+    clear. This takes one minute with six motors, six to ten with most robots, and up to half an
+    hour with four grippers on servos. The values are kept once solves have proven them. Ctrl-C
+    leaves the calibration as it was.
     """
     from robot.calibration.auto.calibration import AutomaticCalibration, require_finder, stages_of
 
@@ -247,7 +247,7 @@ def automatic(
             "once without --only"
         )
     try:
-        require_finder(robot)  # before a simulated robot is put together
+        require_finder(robot)  # before a simulated robot starts
         with _robot_to_calibrate(robot, which, AUTOMATIC_SPEED) as twin:
             clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
             measurement = AutomaticCalibration(
@@ -285,7 +285,7 @@ def _calibrate_and_keep(measurement: AutomaticCalibration, save: bool, as_json: 
 def _true_errors(
     robot: RobotProfile, twin: SimulatedRobot, values: JsonMapping
 ) -> dict[str, float]:
-    """Return how many degrees found positions are off the simulated robot's true ones."""
+    """Return the errors of found positions, in degrees, against the simulated robot's true ones."""
     from robot.twin.registry import position_errors
 
     errors = position_errors(robot, twin.misadjusted, values)
@@ -293,7 +293,7 @@ def _true_errors(
 
 
 def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
-    """Return the robot set up for a cube of the size asked for; only a simulated one may be asked.
+    """Return the robot set up for the requested cube size; only a simulated robot takes one.
 
     Raises :class:`robot.settings.profile.UnsupportedSize`.
     """
@@ -315,7 +315,7 @@ def _robot_to_calibrate(
     which: Which,
     speed: float | None = None,
 ) -> Iterator[SimulatedRobot | None]:
-    """Yield a simulated robot at a speed, or None for the daemon's, while the context lasts."""
+    """Run a simulated robot at ``speed`` and yield it, or yield None for the daemon's robot."""
     simulated, misadjusted = _is_simulated(which), which["misadjusted"]
     if misadjusted is not None and not simulated:
         raise click.UsageError("--misadjust is for a simulated robot: add --simulated")
@@ -348,7 +348,7 @@ def _daemon_runs() -> bool:
 
 
 def _parse_settings(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """Yield ``--set`` as keys of the calibration and values."""
+    """Yield the calibration keys and values given by ``--set``."""
     from robot.calibration.steps.positions import position_keys
 
     known = position_keys(robot)

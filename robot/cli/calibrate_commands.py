@@ -1,4 +1,4 @@
-"""The commands below ``cubist calibrate`` that make one measurement: their arguments and words."""
+"""The commands of ``cubist calibrate`` that make one measurement: their arguments and help."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from robot.cli.numbers import Number, Whole
 from robot.settings.base import MAX_ACCELERATION, Site
 
 Parameter = Callable[[Callable[..., int]], Callable[..., int]]
-"""A decorator of click's that adds an argument or an option."""
+"""A click decorator that adds an argument or an option."""
 
 
 @dataclass(frozen=True)
 class Command:
     """A command that makes one measurement of a ``step``.
 
-    ``begin`` makes it ready, given the session and the values of the ``parameters`` by name. It
+    ``begin`` creates the measurement from the session and the values of ``parameters`` by name. It
     returns None if arguments are missing; the screen then lists ``items``. ``saves``: whether
-    values are kept by default; None: there is nothing to keep. ``unknown``: what to say if nothing
-    could be found. ``group``: the group of commands that it belongs to.
+    values are kept by default (None: there is nothing to keep). ``unknown``: the message if nothing
+    was found. ``group``: the command group that it belongs to.
     """
 
     name: str
@@ -51,9 +51,9 @@ GROUPS = {
 
 
 def _measurement(step: str, kind: str, **fixed: object) -> Callable[..., Measurement]:
-    """Return what makes a measurement; its parameters have the names of the class's arguments.
+    """Return a function that creates a measurement; its parameters are the class's arguments.
 
-    The step is imported when its command begins: `cubist --help` does not wait for OpenCV.
+    It imports the step only when the command begins, so `cubist --help` does not wait for OpenCV.
     """
 
     def begin(session: Session, **values: object) -> Measurement:
@@ -124,7 +124,7 @@ PLACE = (
 
 
 def _limit_command(what: str, unit: str) -> Command:
-    """Return the command that finds how high a motor's ``what`` may be."""
+    """Return the command that finds the limit of a motor's ``what``, in ``unit``."""
     rate = Number(50, MAX_ACCELERATION)
     return Command(
         what,
@@ -268,4 +268,4 @@ COMMANDS: tuple[Command, ...] = (
         _measurement("timing", "OperationTimes"),
     ),
 )
-"""In the order of the steps."""
+"""All commands, in the order of the steps."""

@@ -56,7 +56,7 @@ def show(as_json: bool) -> int:
 
 
 def _describe(value: object) -> str:
-    """Return a value for people; of learned colours, what they were learned from."""
+    """Return a value as text; learned colours are shown with their light and solves."""
     if not isinstance(value, dict) or not value.get("solves"):
         return str(value)
     sites = ", ".join(f"{camera} {' '.join(seen)}" for camera, seen in value["light"].items())
@@ -134,9 +134,9 @@ def _maker(one: VersionSummaryJson) -> str:
 @click.argument("version", type=Whole(0, 999_999_999), required=False)
 @json_option
 def restore(version: int | None, as_json: bool) -> int:
-    """Put VERSION in force again (default: the one before); run it again to undo that.
+    """Restore VERSION (default: the previous one); run it again to undo that.
 
-    `cubist calibration versions` lists them; 0 is a robot of which nothing is calibrated.
+    `cubist calibration versions` lists them; version 0 is a robot without calibration.
     """
     client = daemon_client()
     with client.maintenance():
@@ -178,8 +178,8 @@ def export(file: Path, as_json: bool) -> int:
 def import_(file: Path | None, from_another: str | None, as_json: bool) -> int:
     """Replace the calibration with an exported FILE.
 
-    Positions and directions that this robot has not been seen with have to be confirmed one by one
-    before it works again.
+    The robot works again once you have confirmed, one by one, the positions and directions that
+    nobody has seen on it.
     """
     if file is None and from_another is None:
         raise click.UsageError("give a FILE, or --from-another ROBOT")
@@ -215,7 +215,7 @@ def _read_export(file: Path, client: ControlClient) -> JsonObject:
 
 
 def _require_same_cube(exported: object, present: object, file: Path) -> None:
-    if exported is None or exported == present:  # earlier versions did not name it
+    if exported is None or exported == present:  # earlier versions did not write it
         return
     if not isinstance(exported, int):
         raise BadFile(f'{file}: "size" is not a number of layers.')

@@ -1,6 +1,6 @@
 """``cubist start``, ``stop``, ``home``, ``scramble``, ``test``, ...: requests to the daemon.
 
-Whoever waits for a job sees its progress on standard error, and the record's summary at the end.
+A command that waits for its job shows the progress on standard error, then the record's summary.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def acknowledge(as_json: bool) -> int:
 def home(wait: bool, as_json: bool) -> int:
     """Move the robot to its start position, like a long press of the button.
 
-    It also acknowledges an emergency stop: first check that nothing is in the way.
+    This also acknowledges an emergency stop. Check first that nothing is in the way.
     """
     return run_job("home", wait, as_json)
 
@@ -99,14 +99,14 @@ def scramble(moves: str | None, wait: bool, as_json: bool) -> int:
 def pattern(goal: str, centres: bool, centres_turned: str | None, wait: bool, as_json: bool) -> int:
     """Scan the cube in the robot, turn it to a pattern, and check that.
 
-    `cubist solve --to list` shows the names of patterns. Moves are those from the solved cube.
+    `cubist solve --to list` shows the names of patterns. MOVES start from the solved cube.
     """
     wanted = want_centres(centres, centres_turned)
     return run_job("solve", wait, as_json, to=goal, **wanted)
 
 
 def want_centres(centres: bool, turned: str | None) -> dict[str, str | bool]:
-    """Return the parameters of a job that leaves centres upright, or none; UsageError."""
+    """Return the parameters of a job that leaves centres upright, or none; may raise UsageError."""
     if not centres:
         if turned is not None:
             raise click.UsageError("--centres-turned goes with --centres")
@@ -132,10 +132,10 @@ RESTART_LIMIT_S = 120.0
 @click.option("--force", is_flag=True, help="Stop a job or a calibration that is under way.")
 @json_option
 def restart(force: bool, as_json: bool) -> int:
-    """End the daemon and start it again, which puts a kept profile in force.
+    """Restart the daemon, which puts a kept profile in force.
 
-    The robot has to home again. systemd, or `cubist simulate`, does the starting: a daemon that was
-    started by hand refuses.
+    The robot has to home again. systemd or `cubist simulate` starts the daemon again; a daemon that
+    was started by hand refuses to restart.
     """
     client = daemon_client()
     process = client.status()["process"]
@@ -150,12 +150,12 @@ def restart(force: bool, as_json: bool) -> int:
 
 
 def run_job(kind: str, wait: bool, as_json: bool, **more: str | bool | None) -> int:
-    """Start a job and, unless told not to, follow it to its end; the command's exit code."""
+    """Start a job, follow it to its end if ``wait``, and return the command's exit code."""
     client = daemon_client()
     try:
         given = {key: value for key, value in more.items() if value is not None}
         run_id = client.start(kind, **given)
-    except KeyboardInterrupt:  # the daemon starts what it was asked for all the same
+    except KeyboardInterrupt:  # the daemon starts the job nevertheless
         note("stopping the robot")
         client.stop()
         raise
@@ -170,7 +170,7 @@ REFRESH_HZ = 10
 _AROUND = 3
 """Columns for the spinner and the gaps."""
 _LEAST_BESIDE = 36
-"""Columns that bar and figures need beside the step."""
+"""Minimum columns for bar and figures beside the step."""
 
 
 def follow(
@@ -191,7 +191,7 @@ def follow(
 
 
 def tell(record: RunRecordJson) -> None:
-    """Say how a run ended: the outcome, what went wrong on the way, the moves."""
+    """Print how a run ended: the outcome, problems on the way, the moves."""
     ended = ending_text(record["outcome"], record["duration_s"])
     line = f"{ended}, {say(TerminalText.RUN, run=record['id'])}"
     if is_success(record["outcome"]):
@@ -215,7 +215,7 @@ def watch(
     sleep: Callable[[float], None] = time.sleep,
     about: str = "",
 ) -> None:
-    """Show a job until it ends, each step with what it is ``about`` in front."""
+    """Show a job until it ends, with ``about`` in front of each step."""
     from rich.console import Console
     from rich.live import Live
 
@@ -240,7 +240,7 @@ class JobLine:
         self._spinner = Spinner("dots")
 
     def of(self, job: JobStatusJson, width: int) -> RenderableType:
-        """Draw a ``JobStatus`` within ``width`` columns; a long step goes on below."""
+        """Draw a ``JobStatus`` within ``width`` columns; the bar is below a long step."""
         from rich.cells import cell_len
         from rich.table import Table
 
@@ -279,8 +279,8 @@ def _tell_steps(
 def test(cycles: int, keep_going: bool, as_json: bool) -> int:
     """Scramble and solve the cube repeatedly; Ctrl-C stops the robot.
 
-    Exit code 0 when every cube was scrambled and solved; else that of the worst outcome: 3 when the
-    robot failed (a jam or a slip included), 4 when it was stopped, 1 when a cube was not solved.
+    The exit code is 0 if every cube was scrambled and solved, else that of the worst outcome: 3 if
+    the robot failed (a jam or a slip included), 4 if it was stopped, 1 if a cube was not solved.
     """
     client = daemon_client()
     records: list[RunRecordJson] = []
@@ -300,14 +300,14 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
 
 
 def verdict(records: Sequence[RunRecordJson]) -> ExitCode:
-    """The exit code for the runs' outcomes: of the worst; 0 takes that each solved its cube."""
+    """Return the exit code of the worst outcome; 0 only if every run solved its cube."""
     outcomes = [record["outcome"] for record in records]
     return worst(exit_code(ended, good=ended == Outcome.SOLVED) for ended in outcomes)
 
 
 def summary(records: Sequence[RunRecordJson]) -> JsonObject:
-    """Return statistics of the runs: how many were solved, and how long things took."""
-    import statistics  # most commands do without
+    """Return statistics of the runs: the number solved, and durations in seconds."""
+    import statistics  # most commands do not need it
 
     solved = [record for record in records if record["outcome"] == Outcome.SOLVED]
     durations = sorted(record["duration_s"] for record in solved)

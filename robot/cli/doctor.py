@@ -1,4 +1,4 @@
-"""``cubist doctor``: is this machine ready to run a robot, and if not, what to do."""
+"""``cubist doctor``: check whether this machine is ready to run a robot, and give remedies."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}
 def doctor(profile: str | None, fix: bool, unfix: bool, yes: bool, as_json: bool) -> int:
     """Check camera, board, permissions, GPIO, disk, clock, power, configuration and the daemon.
 
-    Exit code 1 when something is bad; each finding says what to do. --fix and --unfix only change
-    config.txt: they show the change and ask, and need sudo. While `cubist simulate` runs and no
-    real robot's daemon answers, only the simulated robot is checked; --robot checks this computer.
+    The exit code is 1 if something is bad; each finding says what to do. --fix and --unfix only
+    change config.txt: they show the change and ask, and need sudo. While `cubist simulate` runs and
+    no real robot's daemon answers, only the simulated robot is checked; --robot checks this
+    computer.
     """
     if fix and unfix:
         raise click.UsageError("--fix and --unfix contradict each other: omit one of them")
@@ -74,7 +75,7 @@ def doctor(profile: str | None, fix: bool, unfix: bool, yes: bool, as_json: bool
 
 
 def _load_settings(name: str, *, is_own: bool) -> RobotProfile:
-    """Return a profile; of this machine's own robot the version that its owner has kept."""
+    """Return a profile; for this machine's own robot, the version that its owner has kept."""
     if not is_own:
         return load_profile(name)
     from robot.records.profile_versions import ProfileVersions
@@ -82,7 +83,7 @@ def _load_settings(name: str, *, is_own: bool) -> RobotProfile:
     try:
         return ProfileVersions(state_directory(), name).load()
     except BadProfile:
-        return load_profile(name)  # the daemon's fault says what is wrong with the other
+        return load_profile(name)  # the daemon's fault says what is wrong with the kept version
 
 
 def _report(findings: Iterable[CheckResult], as_json: bool) -> ExitCode:
@@ -105,9 +106,9 @@ def this_computer() -> Computer:
 def _change_boot_config(
     machine: Computer, profile: RobotProfile | None, again: str, *, yes: bool, as_json: bool
 ) -> int:
-    """Show what changes in config.txt for a robot (None: for none), ask, and do it.
+    """Show the change of config.txt for a robot (None: undo it), ask, and make it.
 
-    ``again``: the options that ask for this. The exit code says whether config.txt is now right.
+    ``again``: the options that repeat this. Return an exit code: done if config.txt is now right.
     """
     path = machine.boot_config
     if path is None:
@@ -139,7 +140,7 @@ def _change_boot_config(
 
 
 def _write(change: BootChange, machine: Computer, again: str, *, yes: bool) -> tuple[bool, str]:
-    """Ask and write, or say how; whether it was done, and what a person has to do next."""
+    """Ask and write; return whether it was written, and what the person has to do next."""
     if not all(machine.may_use(place) for place in (change.path, change.path.parent)):
         return False, f"Nothing was changed. To change it: sudo cubist doctor {again}"
     if not yes:
@@ -171,9 +172,9 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
 
 
 def _examine_simulation() -> Iterator[CheckResult] | None:
-    """Check the simulated robot that commands find; None if they find none.
+    """Return the findings about the simulated robot that commands find; None if there is none.
 
-    It needs nothing of this computer but its own processes.
+    A simulated robot needs nothing from this computer but its own processes.
     """
     simulation = simulated_robot()
     if simulation is not None:
@@ -203,7 +204,7 @@ def _examine_simulated_daemon(robot: str, client: ControlClient) -> Iterator[Che
 
 
 def _daemon(status: RobotStatusJson) -> CheckResult:
-    """The daemon's own view; it says when the board's firmware is not ours."""
+    """Return the daemon's own finding, which includes whether the board's firmware is ours."""
     if status["fault"]:
         fault = status["fault"]
         coded = {note["text"]: _note_of(note) for note in fault["notes"]}
@@ -230,7 +231,7 @@ def _drivers(status: RobotStatusJson) -> Iterator[CheckResult]:
 
 
 def _calibration(found: CalibrationReportJson | None, robot: str) -> Iterator[CheckResult]:
-    """Report since when the robot is calibrated, by what, how sure, and what is missing."""
+    """Report date, origin and uncertainty of the calibration, and what is missing."""
     for told in calibration_notes(found, robot):
         verdict: Verdict = "warning" if told.code in CALIBRATION_GAPS else "ok"
         remedy = "cubist calibrate" if verdict == "warning" else ""
@@ -238,7 +239,7 @@ def _calibration(found: CalibrationReportJson | None, robot: str) -> Iterator[Ch
 
 
 def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
-    """Report the same where no daemon does; nothing where nothing was ever calibrated."""
+    """Report the same without a daemon; nothing if nothing was ever calibrated."""
     from robot.calibration.report import report_calibration
     from robot.calibration.store import CalibrationStore
     from robot.calibration.values import BadCalibration
@@ -268,7 +269,7 @@ def _list_moved(status: RobotStatusJson) -> list[Note]:
 
 
 def _note_of(told: NoteRecordJson) -> Note:
-    """Return a note of a document as the text that has its code."""
+    """Return a note of a JSON document as a text with its code."""
     return Note.of(told["code"], told["text"], **told["parameters"])
 
 

@@ -1,4 +1,4 @@
-"""``cubist firmware``: build it, put it on the microcontroller, ask what is there."""
+"""``cubist firmware``: build the firmware, flash it, and show the version that a board runs."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def build_command(board: str | None, as_json: bool) -> int:
 def flash_command(board: str | None, port: str | None, profile: str | None, as_json: bool) -> int:
     """Build the firmware and flash the only board connected, or the one you name.
 
-    A Pico in its bootloader, which shows as a drive, comes first. A robot with several boards has
-    all of them flashed, each at its port, unless you name one by its port. On a terminal the
-    command asks for what it cannot detect.
+    A Pico in its bootloader, which appears as a drive, takes precedence. If the robot has several
+    boards, all of them are flashed, each at its port, unless you name one by its port. In a
+    terminal, the command asks for anything it cannot detect.
     """
     robot = load_profile(profile) if profile else None
     if robot is not None:
@@ -95,7 +95,7 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
 
 
 def _require_kind(robot: RobotProfile, board: str | None) -> None:
-    """Raise ``UsageError`` unless a robot has a board to flash, and one of this kind if any."""
+    """Raise ``UsageError`` unless the robot has a board to flash, of kind ``board`` if given."""
     boards = robot.every_board.items()
     own = [name for name, one in boards if family_of(one.target).is_flashable]
     if not own:
@@ -113,12 +113,12 @@ def _require_kind(robot: RobotProfile, board: str | None) -> None:
 
 
 def _kind_of(robot: RobotProfile | None) -> str | None:
-    """Return the kind of board of a robot that has one; None if it has several or is unknown."""
+    """Return the kind of a robot's only board; None if it has several or is unknown."""
     return None if robot is None or robot.boards else board_for(robot).name
 
 
 def _port_of(robot: RobotProfile | None) -> str | None:
-    """Return the port that a robot's profile names; None if it leaves the search to us."""
+    """Return the port that a robot's profile names; None if the port has to be searched for."""
     named = robot is not None and not robot.boards and robot.link.port != "auto"
     return robot.link.port if robot is not None and named else None
 
@@ -135,7 +135,7 @@ def _find_waiting(board: str | None) -> SerialPort | None:
 
 
 def _possible_kinds(robot: RobotProfile | None, ports: Sequence[SerialPort]) -> Iterable[str]:
-    """Return the kinds of boards of a robot; of an unknown one, those that fit these ports."""
+    """Return the kinds of a robot's boards; for an unknown robot, those that fit these ports."""
     if robot is not None:
         return [board_for(robot, name).name for name in robot.every_board]
     vendors = {port.vendor for port in ports}
@@ -145,7 +145,7 @@ def _possible_kinds(robot: RobotProfile | None, ports: Sequence[SerialPort]) -> 
 
 
 def _require_tools(kinds: Iterable[str]) -> None:
-    """Before any question, raise ``FirmwareError`` if tools of the only possible family miss."""
+    """Raise ``FirmwareError``, before any question, if tools of the only possible family miss."""
     boards = firmware_boards()
     families = set(map(family_of, (boards[kind].target for kind in kinds)))
     if len(families) == 1:
@@ -176,9 +176,11 @@ def _flash_of_several(robot: RobotProfile, name: str, as_json: bool) -> None:
 
 
 def _flash(kind: str, at: SerialPort, name: str, as_json: bool) -> None:
-    """Build and flash; ``name``: that of the board, where there are several."""
+    """Build and flash. ``name``: the board's name, if the robot has several."""
     family = family_of(firmware_boards()[kind].target)
-    require([*family.build_packages, *family.flash_packages])  # where the family was not known
+    require(
+        [*family.build_packages, *family.flash_packages]
+    )  # the family may not have been known before
     built = build(kind)
     family.flash(built, at.device)
     which = f" of board {name}, {at.device}" if name else ""
@@ -199,7 +201,7 @@ def _flash(kind: str, at: SerialPort, name: str, as_json: bool) -> None:
 )
 @json_option
 def version(port: str, baud: int, as_json: bool) -> int:
-    """Show what the board at PORT runs; exit code 1 when it should be flashed."""
+    """Show the firmware of the board at PORT; exit code 1 if it should be flashed."""
     found = ask(port, baud)
     right = matches(found)
     document = {
@@ -221,11 +223,11 @@ def version(port: str, baud: int, as_json: bool) -> int:
 def choose_port(
     ports: Sequence[SerialPort], named: str | None, kinds: Iterable[str] = ()
 ) -> SerialPort:
-    """Return the port of this name, else the only one with a board, else one a person chooses.
+    """Return the port of this name, else the only one with a board, else one the person chooses.
 
-    ``kinds``: those that the board may be of, for the advice if there is none.
-    Raises :class:`FirmwareError` that names the ports there are, or ``UsageError`` where several
-    boards are connected and nobody can be asked.
+    ``kinds``: the possible kinds of the board, for advice if none is found. Raises
+    :class:`FirmwareError` with the names of all ports if no board is found, and ``UsageError`` if
+    several boards are connected and there is no terminal to ask at.
     """
     if named is not None:
         device = str(Path(named).resolve())  # /dev/serial/by-id holds links
@@ -249,16 +251,16 @@ def choose_port(
 
 
 def _advise_on_new(kinds: Iterable[str]) -> Iterable[str]:
-    """Return what helps where a board of these kinds has never had a firmware, each once."""
+    """Return advice, each once, for boards of these kinds that have never had a firmware."""
     families = (family_of(firmware_boards()[kind].target) for kind in kinds)
     return dict.fromkeys(filter(None, (family.about_new for family in families)))
 
 
 def choose_board(port: SerialPort, needed: str | None) -> str:
-    """Return the kind of board at a port: its own word, the robot's need, or a person's answer.
+    """Return the kind of board at a port: by its identity, the robot's need, or a person's answer.
 
-    Raises :class:`FirmwareError` where the first two differ, ``UsageError`` where neither is
-    known and nobody can be asked.
+    Raises :class:`FirmwareError` if the first two differ, and ``UsageError`` if neither is known
+    and there is no terminal to ask at.
     """
     boards = _boards_at(port)
     titles = {name: board.title for name, board in firmware_boards().items()}
@@ -279,7 +281,7 @@ def choose_board(port: SerialPort, needed: str | None) -> str:
 
 
 def _boards_at(port: SerialPort) -> Sequence[str]:
-    """Return the kinds of boards that may be at a port, by its USB vendor; all if that is none."""
+    """Return the kinds of boards that a port's USB vendor allows; all kinds if it fits none."""
     boards = firmware_boards()
     fitting = [name for name in boards if port.vendor in family_of(boards[name].target).usb_vendors]
     return fitting or list(boards)

@@ -1,4 +1,4 @@
-"""The dialogs of calibration in a terminal, which may be reached over SSH and may go away."""
+"""The calibration dialogs in a terminal, which may be an SSH session that breaks off."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HANG_UP_S = 0.5
 
 LEAST_COLUMN = 10
 FOOTER_KEYS = {"ArrowUp": "↑↓", "ArrowRight": "←→", "PageUp": "PgUp/Dn", "Enter": "⏎"}
-"""Keys in the last line of the screen; one stands for its opposite, too."""
+"""Keys in the last line of the screen; some also stand for their opposite."""
 
 OPPOSITE_KEYS = {"ArrowDown", "ArrowLeft", "PageDown"}
 
@@ -69,7 +69,7 @@ class TerminalDriver(LinuxDriver):
 
 
 class _ForgivingStream:
-    """A stream whose reader may leave."""
+    """A stream that ignores errors, as its reader may leave."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -107,7 +107,7 @@ class GuideEnded(Message):
 
 
 class CalibrationApp(App[int]):
-    """Calibrate one robot through the ``first`` dialogs, or else the menu.
+    """The app that calibrates one robot through the ``first`` dialogs, or else the menu.
 
     It returns 0 when the person is done, None if the terminal has gone or a signal ended it.
     """
@@ -135,7 +135,7 @@ class CalibrationApp(App[int]):
 
     def __init__(self, session: Session, first: Sequence[MakeDialog] = ()) -> None:
         super().__init__(driver_class=TerminalDriver)
-        self.title = f"Calibrating {session.profile.name}"  # eighty columns are few
+        self.title = f"Calibrating {session.profile.name}"  # short, for 80 columns
         self.guide = GuideSession(
             session, self._post_state, self._post_picture, wants_pictures=True
         )
@@ -145,7 +145,7 @@ class CalibrationApp(App[int]):
         self._error: Exception | None = None
 
     def calibrate(self) -> int | None:
-        """Run until the person leaves and the robot is at rest.
+        """Run until the person leaves and the robot has stopped.
 
         Raises the error that ended the guide session, if one did. A signal cancels the screen:
         ``KeyboardInterrupt`` in the middle of Textual's loop might leave its threads waiting for
@@ -170,7 +170,7 @@ class CalibrationApp(App[int]):
         self.set_interval(HANG_UP_S, self._end_without_terminal)
 
     def action_leave(self) -> None:
-        """Leave. Kept values stay, and all motion comes to rest."""
+        """Leave. Kept values stay, and all motion stops."""
         self._end(0)
 
     def _end_without_terminal(self) -> None:
@@ -364,7 +364,7 @@ class LineTable(DataTable[str | Text]):
 
 
 class ImageWidget(Widget):
-    """Shows an image as large as there is room, in its proportions."""
+    """A widget that shows an image as large as fits, in its proportions."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # Textual's name
         super().__init__(id=id)
@@ -410,14 +410,14 @@ def _fill(text: str, parameters: JsonMapping) -> str:
 
 
 def _purpose_text(purpose: Purpose) -> str:
-    """Return what is right, and what to watch."""
+    """Return the text of a purpose: what is right, and what to watch."""
     return f"{purpose.right} {purpose.cube} {purpose.touch}\nWatch: {purpose.watch}"
 
 
 def _limits_text(contents: Contents) -> str:
-    """Return a value's unit, its limits and what it was: ``us, from 900 to 2100; kept: 1490``.
+    """Return a value's unit, limits and earlier values: ``us, from 900 to 2100; kept: 1490``.
 
-    Beside a picture these are lines.
+    Beside a picture, each is on a line of its own.
     """
     assert contents.value is not None
     text = _setting_text(contents.value)

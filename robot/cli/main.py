@@ -1,4 +1,4 @@
-"""``cubist``: the command people type. Commands are imported when they are used, not before."""
+"""``cubist``: the program for the command line. It imports a command only when it is used."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def cubist() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point: run a command and leave with its exit code; no traceback reaches a person."""
+    """Run a command and exit with its exit code; only CUBIST_DEBUG shows tracebacks."""
     prepare_streams()
     with ending_once(), interrupted_by(signal.SIGTERM):
         code = run(arguments)
@@ -118,7 +118,7 @@ def run(arguments: list[str] | None = None) -> int:
         complain("stopped")
         return end(Outcome.STOPPED, BY_KEY, ExitCode.STOPPED)
     except (BrokenPipeError, SystemExit):
-        # rich makes the second of the first; nothing of ours raises it.
+        # rich turns the first into the second; our code never raises it.
         return _reader_left()
     except CubistError as error:
         complain(str(error))
@@ -131,7 +131,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _end(code: str, reason: str, exit_code: ExitCode) -> ExitCode:
-    """Write what is left of the output, and return the exit code."""
+    """Flush the output, and return the exit code."""
     del code, reason
     try:
         sys.stdout.flush()
@@ -153,12 +153,12 @@ def _reader_left() -> int:
 
 
 def _drop_output() -> None:
-    """Discard buffered output, or Python complains of it once more at its end."""
+    """Discard buffered output, since Python would otherwise complain about it again on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _describe_unexpected(error: Exception) -> tuple[str, str, ExitCode]:
-    """Return code, reason and exit code of a refusal by the system (a full disk) or of a bug."""
+    """Return code, reason and exit code of a system error (such as a full disk) or of a bug."""
     if os.environ.get("CUBIST_DEBUG"):
         raise error
     if isinstance(error, OSError):

@@ -22,7 +22,7 @@ SERVICES: dict[str, Callable[[dict[str, str]], argparse.ArgumentParser]] = {
     "cubist-display": make_display_parser,
     "cubist-mqtt": make_mqtt_parser,
 }
-"""Programs that run as services, with what makes their parsers."""
+"""Programs that run as services, with the functions that make their parsers."""
 
 
 def manual_page(program: str = "cubist") -> str:
@@ -36,7 +36,7 @@ def manual_page(program: str = "cubist") -> str:
 
 
 def _describe_service(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Yield the page of a program whose flags argparse reads."""
+    """Yield the page of a program that uses argparse."""
     summary = " ".join((parser.description or "").split())
     name, page = _escape(parser.prog), "\\fBcubist\\fR(1)"
     purpose, _, _ = summary.rstrip(".").partition(". ")
@@ -52,7 +52,7 @@ def _describe_service(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _describe_commands() -> Iterator[str]:
-    """Yield the page of ``cubist``, whose commands click reads."""
+    """Yield the page of ``cubist``, which uses click."""
     context = click.Context(cubist, info_name="cubist")
     yield ".SH NAME"
     yield "cubist \\- control a robot that solves twisty cubes"
@@ -91,7 +91,7 @@ def _command(context: click.Context, command: click.Command) -> Iterator[str]:
 
 
 def _escape(text: str, *, keep_indentation: bool = False) -> str:
-    """Return text in which roff sees no requests and does not hyphenate options."""
+    """Return text escaped so that roff sees no requests and does not hyphenate options."""
     whole = text.replace("\\", "\\e").splitlines()
     lines = (line.rstrip() if keep_indentation else line.strip() for line in whole)
     safe = (f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)

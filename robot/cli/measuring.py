@@ -1,4 +1,4 @@
-"""Measuring and reporting for the commands of calibration, or showing the screen instead."""
+"""Measuring and reporting for the calibration commands, and the screen they may show instead."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping
 
 TAKE_OVER = "take-over"
-"""Key of click's ``meta``: whether to end the session of whoever calibrates."""
+"""Key in click's ``meta``: whether to end another person's calibration session."""
 
 AT_REST = "The robot has stopped where it was; `cubist home` brings it to its start position."
 
 
 def open_session(profile: RobotProfile | None = None) -> Session:
-    """Return a session of the person at this terminal, who may take over."""
+    """Return a session for this terminal; it takes over from another if the option says so."""
     take_over = click.get_current_context().meta.get(TAKE_OVER, False)
     return Session(profile=profile, at=_terminal_name(), take_over=take_over)
 
 
 def _terminal_name() -> str:
-    """Return which terminal this is, and of which computer: ``pts/3, 192.168.1.7``."""
+    """Return the name of this terminal and the address of its computer: ``pts/3, 192.168.1.7``."""
     name = ""
     with contextlib.suppress(OSError):
         name = os.ttyname(sys.stdin.fileno()).removeprefix("/dev/")
@@ -42,7 +42,7 @@ def _terminal_name() -> str:
 def calibrating(session: Session) -> Iterator[None]:
     """Hold the robot in maintenance while the context lasts; Ctrl-C stops it at once.
 
-    After Ctrl-C it prints which values were kept, and that the robot is at rest.
+    After Ctrl-C it prints which values were kept, and that the robot has stopped.
     """
     try:
         with session.maintenance():
@@ -72,7 +72,7 @@ def _describe_interruption(session: Session) -> str:
 
 
 def conduct(measurement: Measurement, as_json: bool) -> None:
-    """Have the robot measure, show its rows, and ask the person at the terminal."""
+    """Run a measurement: show its rows, and ask the person at the terminal."""
     script = measurement.measure()
     answer: bool | None = None
     with contextlib.suppress(StopIteration):
@@ -106,7 +106,7 @@ def finish(measurement: Measurement, kept: bool, as_json: bool, **more: object) 
         note(measurement.text + ("" if kept or not measurement.values else " (not saved)"))
     if measurement.error is not None:
         code = exit_code_of(measurement.error)
-        # What a trial refused was asked by the measurement, not by whoever typed the command.
+        # The measurement made the request that was refused, not the person who typed the command.
         return ExitCode.NO if code is ExitCode.USAGE else code
     return ExitCode.DONE if measurement.is_found else ExitCode.NO
 
@@ -121,7 +121,7 @@ def calibrate_on_screen(
     """Calibrate on the screen and report the changes; return the command's exit code.
 
     Shows these steps, with other ``items`` in their list, or one ``measurement``, else the menu.
-    Raises ``UsageError`` where there is no terminal.
+    Raises ``UsageError`` if there is no terminal.
     """
     require_terminal("say all of it on the command line, see `cubist calibrate --help`")
     from robot.cli.guide_screen import CalibrationApp

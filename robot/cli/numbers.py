@@ -1,4 +1,4 @@
-"""Numbers as options take them: always with bounds, and nothing that is not a number."""
+"""Types of numeric options: always with bounds, and never NaN."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from robot.twin.misadjustment import Misadjustment
 
 _LONGEST = 40
-"""Characters of a number that can be in any range here."""
+"""Maximum number of characters of a number; no range here needs more."""
 
 
 class Whole(click.IntRange):
@@ -24,7 +24,7 @@ class Whole(click.IntRange):
         super().__init__(low, high)
 
     def convert(self, value: int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number; ``BadParameter`` for anything else."""
+        """Return the number; raises ``BadParameter`` for anything else."""
         _refuse_long(self, value, param, ctx)
         return int(super().convert(value, param, ctx))
 
@@ -38,7 +38,7 @@ class Number(click.FloatRange):
     def convert(
         self, value: float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """The number; ``BadParameter`` for anything else, and for ``nan``, which no range ends."""
+        """Return the number; ``BadParameter`` for all else and ``nan``, which no range excludes."""
         _refuse_long(self, value, param, ctx)
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
@@ -47,13 +47,13 @@ class Number(click.FloatRange):
 
 
 SEED = Whole(0, 2**32 - 1)
-"""What random choices begin with."""
+"""The type of seeds for random choices."""
 
 
 def _refuse_long(
     kind: Whole | Number, value: object, param: click.Parameter | None, ctx: click.Context | None
 ) -> None:
-    """Neither Python nor a person wants to read a number of thousands of digits."""
+    """Reject numbers of thousands of digits, which neither Python nor a person wants to read."""
     if isinstance(value, str) and len(value) > _LONGEST:
         kind.fail(f"{shortened(value)!r} is too long for a number", param, ctx)
 
@@ -79,7 +79,7 @@ misadjust_option = click.option(
 
 
 class RegisteredName(click.Choice[str]):
-    """One of the names that a registry has when the command runs."""
+    """A choice among the names that a registry has when the command runs."""
 
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self._names = names

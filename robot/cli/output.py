@@ -1,4 +1,4 @@
-"""Output and end of every command: JSON Lines on stdout, the rest on stderr."""
+"""Output and interruption of every command: JSON Lines on stdout, the rest on stderr."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ T = TypeVar("T")
 BY_KEY = "stopped by a person: Ctrl-C"
 
 PATIENCE_S = 10.0
-"""How long what was interrupted may take to end before it can be interrupted again."""
+"""Seconds that an interrupted command may take to end before another interrupt counts."""
 
 
 _STATE_COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
 
 
 def state_colour(state: str) -> str:
-    """The terminal's colour for a state of the robot; those at work share one."""
+    """Return the terminal's colour for a robot state; all states of work share one."""
     return _STATE_COLOURS.get(state, "cyan")
 
 
 def prepare_streams() -> None:
-    """Speak UTF-8 whatever the locale; bytes that are none become U+FFFD, not an error.
+    """Use UTF-8 for stdin and stdout whatever the locale; invalid bytes become U+FFFD.
 
-    JSON is UTF-8, and a stray byte in a line of input spoils that line, not all. A stream that the
-    caller closed is one that nobody reads: `/dev/null` takes its place.
+    JSON is UTF-8, and a stray byte in the input spoils only its own line. `/dev/null` replaces a
+    stream that the caller has closed.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -60,17 +60,17 @@ def prepare_streams() -> None:
 
 
 _under_way: list[Callable[[int, object], None]] = []
-"""Functions that interrupt the work of :func:`run_async`, in order, while Ctrl-C is ignored."""
+"""Functions that interrupt :func:`run_async` in an orderly way even if Ctrl-C is ignored."""
 
 
 @contextlib.contextmanager
 def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
-    """Let signals end what runs inside as Ctrl-C does; those ignored so far (nohup) stay so."""
+    """Let signals end the body as Ctrl-C does; signals ignored so far (nohup) stay ignored."""
 
     def interrupt(number: int, frame: object) -> None:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.raise_signal(signal.SIGINT)
-        # As in a script's background job, which ignores only Ctrl-C itself.
+        # Ctrl-C is ignored in a script's background job, but other signals are not.
         elif _under_way:
             _under_way[-1](number, frame)
         else:
@@ -89,11 +89,11 @@ def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
 
 
 class Interrupts:
-    """Ctrl-C while a command runs: the first one ends it, those soon after do not disturb that.
+    """A handler of Ctrl-C: the first one ends the command, those soon after are ignored.
 
-    What is ended in order (a robot stopped, processes ended, folders removed) takes a moment, and
-    whoever presses again and again would cut it off. Should it hang, an interrupt after
-    :data:`PATIENCE_S` counts again.
+    An orderly end (robot stopped, processes ended, folders removed) takes a moment, and pressing
+    again and again would cut it off. If it hangs, an interrupt counts again after
+    :data:`PATIENCE_S`.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -101,7 +101,7 @@ class Interrupts:
         self._last: float | None = None
 
     def counts(self) -> bool:
-        """Note an interrupt; whether it is to end anything."""
+        """Record an interrupt, and return whether it counts."""
         now = self._clock()
         if self._last is not None and now - self._last < PATIENCE_S:
             return False
@@ -117,9 +117,9 @@ class Interrupts:
 
 @contextlib.contextmanager
 def ending_once() -> Iterator[None]:
-    """Let Ctrl-C raise ``KeyboardInterrupt`` as :class:`Interrupts` count them, until the end.
+    """Handle Ctrl-C by :class:`Interrupts` in the body; ignore it afterwards.
 
-    Where Ctrl-C is ignored it stays so. At the end all are ignored: what is left to do is to leave.
+    If Ctrl-C is already ignored, it stays ignored. After the body, the program only has to exit.
     """
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -132,14 +132,14 @@ def ending_once() -> Iterator[None]:
 
 
 def run_async(work: Awaitable[T]) -> T:
-    """``asyncio.run``, ended by an interrupt as by a cancellation: in order, and told once.
+    """Run ``work`` like ``asyncio.run``; an interrupt cancels it once, so that it ends in order.
 
-    Raises ``KeyboardInterrupt`` when ``work`` has come to its end.
+    Raises ``KeyboardInterrupt`` after ``work`` has ended.
     """
-    import asyncio  # most commands do without
+    import asyncio  # most commands do not need it
 
     before, interrupted = signal.getsignal(signal.SIGINT), threading.Event()
-    # Counted by one: the press that ends the work is the first that does not disturb leaving.
+    # One object counts all presses: after the one that ends the work, none disturbs the exit.
     interrupts = before if isinstance(before, Interrupts) else Interrupts()
 
     async def watched() -> T:
@@ -173,7 +173,7 @@ def run_async(work: Awaitable[T]) -> T:
 def while_read(stream: TextIO, end: Callable[[], None]) -> Iterator[None]:
     """Call ``end``, on another thread, when nobody reads ``stream`` any more (``| head``).
 
-    Who writes only now and then would not notice before the next line, which may be hours away.
+    A program that rarely writes would not notice until its next line, perhaps hours later.
     """
     done, tell = os.pipe()
 
@@ -195,11 +195,11 @@ def while_read(stream: TextIO, end: Callable[[], None]) -> Iterator[None]:
 
 
 LONGEST = 200
-"""Characters of a command's first sentence: all of it."""
+"""Maximum characters of a command's first sentence: enough for all of it."""
 
 
 class Listing(click.Group):
-    """A group that shows the first sentence of each of its commands whole."""
+    """A group that lists its commands with their whole first sentence."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
@@ -224,20 +224,20 @@ def json_option(command: Command) -> Command:
 
 
 def refuse_two_outputs(file: Path | None, as_json: bool) -> None:
-    """Raise ``UsageError`` where a file given as ``-`` and JSON both want standard output."""
+    """Raise ``UsageError`` if a file given as ``-`` and JSON both need standard output."""
     if as_json and is_standard_output(file):
         raise click.UsageError("- and --json both write to standard output: omit one of them")
 
 
 def printing_beside(file: Path | None) -> contextlib.AbstractContextManager[object]:
-    """While a file given as ``-`` takes standard output, print to standard error."""
+    """Print to standard error in the body if a file given as ``-`` takes standard output."""
     if is_standard_output(file):
         return contextlib.redirect_stdout(sys.stderr)
     return contextlib.nullcontext()
 
 
 def require_terminal(otherwise: str) -> None:
-    """Raise ``UsageError`` where nobody sits at a terminal."""
+    """Raise ``UsageError`` if there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(f"there is no terminal to ask at: {otherwise}")
 
@@ -251,7 +251,7 @@ def emit(document: Mapping[str, object]) -> None:
 def answer(
     document: Mapping[str, object], as_json: bool, shown: str | Callable[[], object]
 ) -> ExitCode:
-    """Print a document as JSON, or for people a text or what a function prints; return "done"."""
+    """Print a document as JSON, or else a text or a function's output; return "done"."""
     if as_json:
         emit(document)
     elif callable(shown):
@@ -262,14 +262,14 @@ def answer(
 
 
 def complain(message: str) -> None:
-    """Say what went wrong, on standard error."""
+    """Print an error message on standard error."""
     click.secho("cubist: ", fg="red", bold=True, nl=False, err=True)
     click.echo(printable(message), err=True)
 
 
 def daemon_client() -> ControlClient:
-    """A client of the daemon; says so when that is a simulated robot's."""
-    from robot.api.client import ControlClient  # most commands do without
+    """Return a client of the daemon; print a note if its robot is simulated."""
+    from robot.api.client import ControlClient  # some commands do not need it
 
     client = ControlClient()
     found = running_simulation()
@@ -279,11 +279,11 @@ def daemon_client() -> ControlClient:
 
 
 def note(message: str) -> None:
-    """Say something in passing, on standard error."""
+    """Print a note on standard error."""
     click.echo(printable(message), err=True)
 
 
 def shown_colour(linear_rgb: Sequence[float]) -> tuple[int, int, int]:
-    """Linear light as a terminal shows it: sRGB, 0..255."""
+    """Return linear light as a terminal shows it: sRGB, 0..255."""
     red, green, blue = (round(255 * min(1.0, max(0.0, light)) ** (1 / 2.2)) for light in linear_rgb)
     return red, green, blue

@@ -67,9 +67,9 @@ def pi_card(  # noqa: PLR0913, PLR0917  # one argument per option
 ) -> int:
     """Prepare FOLDER, the boot partition of a card with a fresh Raspberry Pi OS 13 (64 bit).
 
-    At its first start the Pi makes the user, joins the network, installs Cubist and starts the
-    robot, with nobody logged in. With --package Cubist needs no network for that. Passwords are
-    stored only as hashes. A second run changes what differs; earlier contents stay beside each
+    At its first start the Pi creates the user, joins the network, installs Cubist and starts the
+    robot, with nobody logged in. With --package, installing Cubist needs no network. Passwords are
+    stored only as hashes. A second run changes only what differs; earlier contents stay beside each
     file as *.before-cubist.
     """
     if (wifi is None) != (wifi_country is None):
@@ -107,7 +107,7 @@ def pi_card(  # noqa: PLR0913, PLR0917  # one argument per option
 def _report(
     change: CardChange, changed: list[str], diff: str, kept: list[Path], wanted: CardSettings
 ) -> None:
-    """Print what was done; a diff stands for a change that was only planned."""
+    """Print what was done; a ``diff`` means that the change was only planned."""
     click.echo(diff, nl=False)
     for need in change.boot.left:
         complain(_sentence(need))

@@ -1,6 +1,6 @@
-"""``cubist profile``: the profile of one's own robot, its versions, and what is wrong with it.
+"""``cubist profile``: the profile of your own robot, its versions and its faults.
 
-The daemon keeps the versions. Where none runs, the same commands work on its files.
+The daemon keeps the versions. If none runs, the same commands work on its files.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from robot.records.profile_versions import ProfileVersion, ProfileVersions
 
 LARGEST = 64 * 1024
-"""Bytes of a profile."""
+"""Maximum size of a profile in bytes."""
 
 
 class Profiles(Protocol):
@@ -160,8 +160,8 @@ def own_profiles() -> Profiles:
 def profile() -> None:
     """Show, edit, check and keep the profile of your own robot.
 
-    Each profile kept is a dated version and counts after `cubist restart`. The original file, which
-    the service's settings name, stays as it is.
+    Each profile you keep is a dated version and takes effect after `cubist restart`. The original
+    file, which the service's settings name, stays as it is.
     """
 
 
@@ -237,7 +237,7 @@ def list_versions(as_json: bool) -> int:
 @click.argument("version", required=False, type=Whole(0, 999_999))
 @json_option
 def restore(version: int | None, as_json: bool) -> int:
-    """Go back to VERSION (default: the one before; 0: the original file), as a new version."""
+    """Go back to VERSION (default: the previous one; 0: the original file), as a new version."""
     profiles = own_profiles()
     if version is None:
         numbers = [int(one["version"]) for one in profiles.versions()]

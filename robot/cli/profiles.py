@@ -80,7 +80,7 @@ def schema(as_json: bool) -> int:
 def import_settings(settings: Path, calibration: Path, name: str, as_json: bool) -> int:
     """Write CALIBRATION from SETTINGS, the servo settings of CUBOTino's own program.
 
-    Pulses, limits and times are taken over; what has no counterpart is listed. Then run
+    Pulses, limits and times are taken over; settings without a counterpart are listed. Then run
     `cubist calibration import CALIBRATION`.
     """
     from robot.api.calibrations import Calibration
@@ -117,14 +117,14 @@ def _plain(value: object) -> str:
 
 
 def _answer_bad_profile(name: str, error: BadProfile, as_json: bool) -> ExitCode:
-    """Print all that is wrong with a profile; return the exit code."""
+    """Print all faults of a profile; return the exit code."""
     found = [asdict(item) for item in error.complaints or [Complaint(name, 0, "", str(error))]]
     answer({"profile": name, "ok": False, "complaints": found}, as_json, str(error))
     return exit_code_of(error)
 
 
 def _check_one(name: str, as_json: bool) -> ExitCode:
-    """Load a profile and compile its mechanism; print all that is wrong."""
+    """Load a profile and compile its mechanism; print all faults."""
     from robot.planner import build_mechanism
 
     try:
@@ -183,8 +183,8 @@ def list_(as_json: bool) -> int:
 def check_robot(profile: str, size: int | None, cubes: int, search_s: float, as_json: bool) -> int:
     """Validate PROFILE (a name or a YAML file) and estimate its solves over random cubes.
 
-    Exit code 2 lists every fault of the file with its line; exit code 1: no camera can see the
-    cube.
+    With exit code 2, every fault of the file is listed with its line. Exit code 1 means that no
+    camera can see the cube.
     """
     try:
         found = _survey(profile, size, cubes, search_s)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 MAX_COLOUR_BYTES = 16 * 2**20
-"""Of a file with colours: some 20,000 cubes."""
+"""Maximum bytes of a file with colours: some 20,000 cubes."""
 
 
 @click.command()
@@ -76,9 +76,9 @@ def read(
     """Read a cube: six photographs in a folder, two of opposite corners, or measured colours.
 
     Six photographs show the faces in Kociemba's orientation: U with B at its top edge, D with F at
-    its top edge, the others upright. Two photographs show any two opposite corners, however held:
-    U, R and F are the highest, the right and the left face of A. The state is printed as facelets,
-    to be piped into `cubist solve`.
+    its top edge, the others upright. Two photographs show any two opposite corners, held in any
+    way: U, R and F are the top, the right and the left face of A. The state is printed as facelets,
+    which you can pipe into `cubist solve`.
     """
     if sum(source is not None for source in (faces, corners, colours)) != 1:
         raise click.UsageError("give one of --faces DIR, --corners A B and --colours FILE")
@@ -149,14 +149,14 @@ def _read_colours(document: object, size: int | None, report: _Report) -> ExitCo
 
 @dataclass(frozen=True)
 class _Report:
-    """Tells what was read: on standard output as JSON or text, and in a picture if asked for."""
+    """A report of a reading: JSON or text on standard output, and a picture if requested."""
 
     as_json: bool
     explain: Path | None
     pictures: Mapping[str, str] = field(
         default_factory=lambda: {f: f"of face {f}" for f in "URFDLB"}
     )
-    """The pictures to take again, by the faces in them."""
+    """Names of the pictures by the faces in them, for advice on which to take again."""
 
     def outcome(
         self,
@@ -165,7 +165,7 @@ class _Report:
         start: float,
         looks: CubeScan | None = None,
     ) -> ExitCode:
-        """Decide on the cube and report; the exit code. ``start`` is when reading began."""
+        """Decide on the cube, report, and return the exit code. ``start``: when reading began."""
         from vision.decide.reader import Unreadable
 
         try:
@@ -189,10 +189,10 @@ class _Report:
         assembled: WrongPiece | None = None,
         flaw: NoFace | None = None,
     ) -> None:
-        """Say why there is no answer, and which ``face`` to photograph again.
+        """Report why there is no answer, and which ``face`` to photograph again.
 
-        ``assembled``: the piece that seems to have been put in wrongly; ``flaw``: what a picture
-        shows; the reason then says what to do.
+        ``assembled``: the piece that seems to be assembled wrongly. ``flaw``: what is odd about a
+        picture; the reason then says what to do.
         """
         lines = [f"unreadable: {reason}"]
         if assembled is not None:
@@ -255,7 +255,7 @@ class _Report:
 
 
 def _detail_of(flaw: NoFace | None) -> dict[str, dict[str, object]]:
-    """Return cause, pictures, stickers and place of an odd picture, for programs."""
+    """Return cause, faces, stickers and position of a flaw in a picture, for programs."""
     from vision.locate.view_check import OddView
 
     if not isinstance(flaw, OddView):
@@ -272,7 +272,7 @@ def _detail_of(flaw: NoFace | None) -> dict[str, dict[str, object]]:
 
 
 def _assembly_of(assembled: WrongPiece | None) -> dict[str, dict[str, str | None]]:
-    """The piece put in wrongly as the answer has it; empty if there is none."""
+    """Return the wrongly assembled piece for the answer's JSON; empty if there is none."""
     if assembled is None:
         return {}
     found = {"piece": assembled.piece, "fault": assembled.fault, "remedy": str(assembled.remedy)}

@@ -1,4 +1,4 @@
-"""``cubist runs``: what the robot did; read from its records, with or without a daemon."""
+"""``cubist runs``: the robot's runs, read from its records, with or without a daemon."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def export(file: Path, name: str | None, run_id: str | None) -> int:
 
 
 def _collage(store: RunStore, run_id: str | None) -> bytes:
-    """Return the collage of a run; None: of the latest that has one."""
+    """Return the collage of a run (default: the latest that has one)."""
     from robot.records.collage import draw_collage, faces_of
 
     record = _load_with(store, run_id, "photographs of faces", lambda one: bool(faces_of(one)))
@@ -157,7 +157,7 @@ def _collage(store: RunStore, run_id: str | None) -> bytes:
 
 
 def _time_lapse(store: RunStore, run_id: str | None) -> bytes:
-    """Return the time-lapse of a run; None: of the latest that has one."""
+    """Return the time-lapse of a run (default: the latest that has one)."""
     record = _load_with(store, run_id, "a time-lapse", lambda one: TIME_LAPSE_NAME in one.photos)
     return store.photo(record.id, TIME_LAPSE_NAME)
 
@@ -171,7 +171,7 @@ _ABOUT_ONE_RUN: dict[str, Callable[[RunStore, str | None], bytes]] = {
 def _load_with(
     store: RunStore, run_id: str | None, what: str, has_it: Callable[[RunRecord], bool]
 ) -> RunRecord:
-    """Return a run, or the latest one, that has something; raises :class:`StorageError`."""
+    """Return a run, or the latest one, that has ``what``; raises :class:`StorageError`."""
     if run_id is not None and not is_run_number(run_id):
         raise click.UsageError(f"--run: a number, not {shortened(run_id)!r}")
     if run_id is not None:
@@ -180,7 +180,7 @@ def _load_with(
             raise StorageError(f"run {int(run_id)} does not have {what}", code=NOT_STORED)
         return record
     for number in reversed(store.ids()):
-        with suppress(StorageError):  # one that cannot be read is left out
+        with suppress(StorageError):  # skip runs that cannot be read
             record = store.load(number)
             if has_it(record):
                 return record
@@ -224,7 +224,7 @@ def _latest(count: int) -> RunList:
 
 
 def _rows(listed: RunList) -> list[RunRecord | UnreadableRun]:
-    """All runs of a list by number, the newest first."""
+    """Return all runs of a list by number, newest first."""
     rows: list[RunRecord | UnreadableRun] = [*listed.runs, *listed.unreadable]
     return sorted(rows, key=lambda row: int(row.id), reverse=True)
 
@@ -246,7 +246,7 @@ def _load(run_id: str) -> RunRecord:
 
 
 def _store() -> RunStore:
-    """The records of the daemon that answers, else those where this user's daemon keeps them."""
+    """Return the records of the daemon that answers, else those in the state directory."""
     try:
         return RunStore(Path(ControlClient().status()["records"]))
     except DaemonError:
@@ -278,7 +278,7 @@ def _list(rows: Sequence[RunRecord | UnreadableRun]) -> None:
 
 
 def _aim(record: RunRecord) -> str:
-    """Return the kind of a run, or what the cube was to become."""
+    """Return the kind of a run, or the cube's goal if it had one."""
     return record.kind if record.to is None else f"to {shortened(record.to)}"
 
 
@@ -287,7 +287,7 @@ def _colour_outcome(outcome: Outcome | None) -> Text:
 
 
 def _ending(record: RunRecord) -> Text:
-    """Return how and when a run ended; of one under way only that."""
+    """Return how and when a run ended, or that it is under way."""
     if record.outcome is None:
         return _colour_outcome(None)
     return Text(ending_text(record.outcome, record.duration_s), style=_style(record.outcome))
@@ -331,7 +331,7 @@ def _show(record: RunRecord) -> None:
 
 
 def _latency_table(samples: Samples) -> Table:
-    """Return a table of the robot's waits beside its own motion, in milliseconds."""
+    """Return a table of the robot's waits other than its own motion, in milliseconds."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("waited for")
     for title in ("times", "ms", "p50", "p99"):
@@ -344,7 +344,7 @@ def _latency_table(samples: Samples) -> Table:
 
 
 def _picture_line(record: RunRecord) -> str:
-    """Return the folder of the pictures, and the name of the one that explains the reading."""
+    """Return the folder of the pictures, and the time-lapse and the explanation, if any."""
     folder = _store().directory_of(record.id)
     drawn = {EXPLANATION_NAME, TIME_LAPSE_NAME}
     looks = sum(name not in drawn for name in record.photos)
@@ -362,7 +362,7 @@ def _link_line(link: LinkRecord) -> str:
 
 
 def _plan_line(planned_us: int, greedy_us: int) -> str:
-    """Return the share of time that planning saved; a plan with a new end may save nothing."""
+    """Return the share of time that planning saved; a plan whose end was replaced may save none."""
     saved = 1 - planned_us / greedy_us
     times = f"{planned_us / 1e6:.2f} s, the same moves one at a time {greedy_us / 1e6:.2f} s"
     return f"plan  {times}: {saved:.0%} saved" if saved > 0 else f"plan  {times}"

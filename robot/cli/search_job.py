@@ -1,4 +1,4 @@
-"""One way of searching, applied to any number of cubes; Ctrl-C ends the native search at once."""
+"""A search with fixed options for any number of cubes; Ctrl-C ends the native search at once."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 EVERY_S = 0.1
 BAR = 20
-"""Characters of a bar."""
+"""Width of a progress bar in characters."""
 
 WORTH_A_LINE_S = 0.5
-"""Tables that are made in less time than this are not worth a line that stays."""
+"""Minimum seconds of table generation for which a line stays on the screen."""
 
 
 class ProgressLine:
-    """Shows what is reported; use as a context manager. The line appears with the first report."""
+    """A context manager that shows progress on a line, which appears with the first report."""
 
     def __init__(
         self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -54,7 +54,7 @@ class ProgressLine:
         self._told = False
 
     def __enter__(self) -> Self:
-        """Nothing yet."""
+        """Return this line, still invisible."""
         return self
 
     def __exit__(
@@ -63,13 +63,13 @@ class ProgressLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Wipe the line."""
+        """Clear the line."""
         if self._shown_at is not None:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
 
     def report(self, progress: Progress) -> None:
-        """Show a report, unless the last one was just now."""
+        """Show a report, unless the last one was less than :data:`EVERY_S` ago."""
         is_terminal = self._stream.isatty()
         if progress.making:
             self._tell(progress, is_terminal)
@@ -106,7 +106,7 @@ class ProgressLine:
 
 
 def text_of(progress: Progress) -> str:
-    """``[#####...............]  25 %, 3 s left: making the pruning tables ...``, or
+    """Return ``[#####...............]  25 %, 3 s left: making the pruning tables ...``, or
     ``depth 15, 1.2 G nodes, 30 M/s``.
     """
     if progress.making:
@@ -151,15 +151,16 @@ def _short(number: float) -> str:
 T = TypeVar("T")
 
 USUAL = {1: "heuristic-db", 2: "ida-star", 3: "two-phase"}
-"""Searches where none is named; ``reduction`` for all larger cubes."""
+"""Default algorithms by size; ``reduction`` for all larger cubes."""
 
 LIMIT_S = {"two-phase": 1.0, "heuristic-db": 30.0}
-"""Time limits where none is given: of the search that improves its answer until its time is over,
-and of the one that most cubes are out of reach of. The others end by themselves."""
+"""Default time limits in seconds: for the search that improves its answer until its time is up, and
+for the one that cannot reach most cubes. The others end by themselves."""
 
 REDUCTION_LIMIT_S = {4: 1.0, 5: 5.0, 6: 10.0}
-"""Of ``reduction`` by size, for as long as it is likely to find better answers; larger ones:"""
+"""Default time limits of ``reduction`` in seconds by size, while better answers are likely."""
 LARGE_LIMIT_S = 20.0
+"""Default time limit of ``reduction`` for larger cubes."""
 
 NO_LIMIT_S = 1e6
 
@@ -172,7 +173,7 @@ Raises BadNotation, IllegalCube and SearchError.
 
 
 class Wanted(TypedDict):
-    """The options of ``cubist solve`` that say what to search for; None: as usual."""
+    """The search options of ``cubist solve``; None means the default."""
 
     size: int | None
     algorithm: str | None
@@ -190,12 +191,12 @@ class Wanted(TypedDict):
 
 
 def make_job(profile: str | None, wanted: Wanted) -> SearchJob:
-    """Return the job for a command's options; raises what profile or algorithm is refused for."""
+    """Return the job for a command's options; raises an error if profile or algorithm is unfit."""
     return RobotSearch(profile, wanted).answers if profile else MetricSearch(wanted).answers
 
 
 class MetricSearch:
-    """Few moves, in a metric."""
+    """A search for few moves in a metric."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
@@ -242,7 +243,7 @@ class MetricSearch:
         )
 
     def _document(self, given: GivenCube, solution: Solution) -> JsonObject:
-        """A solution as the command's contract wants it."""
+        """Return a solution as a document of the command's contract."""
         answer = _state_of(given, self._wanted) | {
             "algorithm": solution.algorithm,
             "metric": solution.metric,
@@ -265,7 +266,7 @@ class MetricSearch:
 
 
 class RobotSearch:
-    """Little time, on a robot."""
+    """A search for the shortest time on a robot."""
 
     def __init__(self, profile: str, wanted: Wanted) -> None:
         from robot.settings import load_profile
@@ -276,7 +277,7 @@ class RobotSearch:
         self._setup(wanted["size"] or self._profile.cube.size)
 
     def answers(self, text: str) -> list[JsonObject]:
-        """See :data:`SearchJob`; one plan."""
+        """Return one plan, see :data:`SearchJob`."""
         from robot.planner import plan_solve
 
         given = read_state(text, self._wanted["size"])
@@ -336,14 +337,14 @@ class RobotSearch:
         usual, metric = ALGORITHM[size], METRIC[size]
         algorithm = self._wanted["algorithm"] or usual
         algorithm_for(algorithm, size, metric=metric, timed=True)
-        proof = algorithm != usual  # which takes as long as it takes
+        proof = algorithm != usual  # a proof runs to completion
         limit_s = self._wanted["time_limit"] or (NO_LIMIT_S if proof else profile.policy.search_s)
         return RobotSetup(build_mechanism(profile), algorithm, metric, limit_s)
 
 
 @dataclass(frozen=True)
 class RobotSetup:
-    """A robot set up for cubes of one size, and how these are solved."""
+    """A robot set up for cubes of one size, and the search that solves them."""
 
     mechanism: Mechanism
     algorithm: str
@@ -352,16 +353,16 @@ class RobotSetup:
 
 
 def _state_of(given: GivenCube, wanted: Wanted) -> JsonObject:
-    """The state of an answer, how it is held unless every face is at its own place, and what it is
-    to become unless that is the solved cube."""
+    """Return the state of an answer, how it is held unless every face is at its own place, and its
+    goal unless that is the solved cube."""
     held = {} if given.held == UPRIGHT else {"held": given.held.name}
     return {"state": given.facelets} | held | ({"to": wanted["to"]} if wanted["to"] else {})
 
 
 def find_turned_centres(text: str, given: GivenCube, wanted: Wanted) -> CentreTurns | None:
-    """Return how the centres of a 3x3x3 are turned now, by the faces at which it was given.
+    """Return the current turns of the centres of a 3x3x3, in the order of the given faces.
 
-    Those of a scramble follow from its moves, others are upright unless the options say more.
+    They come from the options, else from the moves of a scramble. Otherwise centres are upright.
     """
     if given.cube.size != 3:
         return None
@@ -387,7 +388,7 @@ def _plan_centres(
 
 
 def _tell_centres(turned: CentreTurns | None, moves: Sequence[str]) -> JsonObject:
-    """The centres of a 3x3x3 that end up turned, for cubes on which that shows."""
+    """Return the centres of a 3x3x3 that end up turned, which shows on some cubes."""
     if turned is None:
         return {}
     ends = add_turns(turned, count_turns(parse_moves(" ".join(moves))))
@@ -395,7 +396,7 @@ def _tell_centres(turned: CentreTurns | None, moves: Sequence[str]) -> JsonObjec
 
 
 def find_goal(given: GivenCube, wanted: Wanted) -> Goal | None:
-    """Return what the cube is to become; raises InvalidRequest for what cannot be read."""
+    """Return the goal for the cube; raises InvalidRequest if it cannot be read."""
     if wanted["to"] is None:
         return None
     try:
@@ -413,18 +414,18 @@ def _name_phases(
 
 
 def usual_algorithm(size: int) -> str:
-    """The search for cubes of a size when none is named."""
+    """Return the default algorithm for cubes of a size."""
     return USUAL.get(size, "reduction")
 
 
 def usual_metric(algorithm: str) -> str:
-    """Return an algorithm's usual metric; an unknown algorithm is refused later."""
+    """Return an algorithm's default metric; an unknown algorithm is rejected later."""
     entry = ALGORITHMS.get(algorithm)
     return entry.metrics[0] if entry else "htm"
 
 
 def usual_limit_s(algorithm: str, size: int) -> float:
-    """Seconds for a search when none are given."""
+    """Return the default time limit of a search in seconds."""
     if algorithm == "reduction":
         return REDUCTION_LIMIT_S.get(size, LARGE_LIMIT_S)
     return LIMIT_S.get(algorithm, NO_LIMIT_S)
@@ -444,8 +445,8 @@ def interruptible(search: Callable[[CancelFlag], T]) -> T:
         threading.Thread(target=work, name="search").start()
         return result.result()
     except KeyboardInterrupt:
-        # Not Thread.join: once interrupted, it takes the thread for ended (bpo-45274), and
-        # Python would shut down around a native search.
+        # Not Thread.join: once interrupted, it regards the thread as ended (bpo-45274), and
+        # Python would shut down during a native search.
         flag.set()
         wait([result])
         raise

@@ -1,4 +1,4 @@
-"""``cubist show``: a programme of jobs for a shop window, from a YAML file."""
+"""``cubist show``: play a programme of jobs from a YAML file, for a shop window."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST_WAIT_S = 24 * 3600.0
 WAIT = "wait"
 CENTRES, UPRIGHT = "centres", "upright"
 JOBS = {"solve": None, "home": None, "scramble": "moves", "pattern": "to"}
-"""Steps that are jobs -> the parameter that a value after the colon is."""
+"""Steps that are jobs -> the job's parameter for the value after the colon."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,7 @@ class ShowStep:
 
 @dataclass(frozen=True)
 class Programme:
-    """Steps to play. ``turned``: how centres are turned that ``solve`` and ``pattern`` leave
-    upright."""
+    """Steps to play. ``turned``: turns of centres that ``solve`` and ``pattern`` set upright."""
 
     steps: list[ShowStep]
     turned: CentreTurns | None = None
@@ -69,9 +68,9 @@ def show(file: Path, rounds: int | None, as_json: bool) -> int:
 
     FILE is YAML: `steps:` with a list of `solve`, `home`, `scramble`, `scramble: R U F`, `pattern:
     checkerboard` and `wait: 30` (seconds). With `centres: upright` beside `steps:`, for a cube with
-    a picture whose centres are upright now, `solve` and `pattern` leave them so. The programme ends
-    when somebody stops a job or starts another (by the robot's button, too), when a job fails, and
-    by Ctrl-C, which stops the robot.
+    a picture whose centres are upright now, `solve` and `pattern` leave them upright. The programme
+    ends when somebody stops a job or starts another (also by the robot's button), when a job fails,
+    or on Ctrl-C, which stops the robot.
     """
     client = daemon_client()
     programme = read_programme(file, client.call(CALIBRATION)["size"])
@@ -99,7 +98,7 @@ def show(file: Path, rounds: int | None, as_json: bool) -> int:
 def read_programme(file: Path, size: int | None) -> Programme:
     """Return the programme in a file, for a robot that turns cubes of ``size`` layers.
 
-    Raises :class:`BadFile` with the line of what is wrong.
+    Raises :class:`BadFile` with the line of the error.
     """
     try:
         document = parse_document(read_text(file, MAX_BYTES), str(file))
@@ -155,7 +154,7 @@ def _read_step(found: object, size: int | None) -> ShowStep:
 
 
 def _require_whole_cube(step: ShowStep) -> None:
-    """Raise BadFile for a pattern that leaves pieces free, as turning centres back needs them."""
+    """Raise BadFile for a pattern that leaves pieces free: upright centres need a whole cube."""
     if step.name != "pattern" or step.value is None:
         return
     if read_goal(step.value, read_state(SCRAMBLE, 3)).mask is not None:
@@ -165,7 +164,7 @@ def _require_whole_cube(step: ShowStep) -> None:
 def _play(
     client: ControlClient, step: ShowStep, turned: CentreTurns | None, number: int, as_json: bool
 ) -> tuple[ExitCode, CentreTurns | None]:
-    """Play one step; return the exit code of its outcome, and how the centres are turned then."""
+    """Play one step; return its exit code, and the turns of the centres after it."""
     if step.name == WAIT:
         _wait(client, step.seconds)
         return ExitCode.DONE, turned

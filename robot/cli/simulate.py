@@ -1,4 +1,4 @@
-"""``cubist demo`` and ``cubist simulate``: the whole robot in simulation, for a cube or to stay."""
+"""``cubist demo`` and ``cubist simulate``: a simulated robot, for one cube or until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -125,15 +125,15 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
 
 
 def exit_code(outcome: DemoOutcome) -> ExitCode:
-    """That of the daemon's outcome; done only when the simulated robot itself says so as well."""
+    """Return the outcome's exit code; done only if the simulated robot itself confirms it."""
     return outcome_code(outcome.record.outcome, good=outcome.good)
 
 
 @contextlib.asynccontextmanager
 async def shown_on_a_page(folder: Path) -> AsyncIterator[None]:
-    """Serve the demo's page from before its beginning, so that nothing is missed, to after its end.
+    """Serve the demo's page from before it begins, so that nothing is missed, until after it ends.
 
-    Somebody at a terminal says with Enter when to begin and when to end.
+    In a terminal, Enter begins the demo and ends it.
     """
     async with page_served(folder, wanted=True) as url:
         note(f"Its page: {url}")
@@ -143,7 +143,7 @@ async def shown_on_a_page(folder: Path) -> AsyncIterator[None]:
 
 
 async def _enter(text: str) -> None:
-    """Wait for Enter; where nobody sits at a terminal, for nothing."""
+    """Wait for Enter; return at once if there is no terminal."""
     if not sys.stdin.isatty():
         return
     note(text)
@@ -158,13 +158,13 @@ async def _enter(text: str) -> None:
 
 def run_demo(options: DemoOptions, display: Display, beside: Beside) -> DemoOutcome:
     """Run a demo to its end and return its outcome."""
-    # Also when its terminal is closed: robot stopped, processes ended, folder removed.
+    # A closed terminal also stops the robot, ends the processes and removes the folder.
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
         return run_async(Demo(options, display).run(beside))
 
 
 def _body_of(state: str) -> CubeBody:
-    """Return the cube of ``--state``; its letters stay as they are: they name the photographs."""
+    """Return the cube of ``--state``; it keeps its letters, which name the photographs."""
     given = read_state(state)
     if given.cube.size % 2 and given.held != UPRIGHT:
         raise IllegalCube(
@@ -222,9 +222,9 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
 ) -> int:
     """Run a simulated robot with its real daemon and firmware until Ctrl-C.
 
-    In another terminal every other command finds it by itself: cubist status, start, home,
+    In another terminal, all other commands find it by themselves: cubist status, start, home,
     scramble, test, runs, calibrate. A real robot's daemon on this machine takes precedence. The
-    commands below handle the cube like a person at the robot.
+    commands below handle the cube as a person at the robot would.
     """
     if context.invoked_subcommand is not None:
         return ExitCode.DONE
@@ -254,7 +254,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
         click.echo("In another terminal: cubist status, cubist start, cubist scramble, ...")
         click.echo("Ctrl-C ends it.")
 
-    # Also when its terminal is closed: robot stopped, processes ended, folder removed.
+    # A closed terminal also stops the robot, ends the processes and removes the folder.
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
         try:
             run_async(stay(options, ready, web=web, drift=drift))
@@ -268,7 +268,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
 @seed_option
 @json_option
 def scramble(moves: str | None, seed: int, as_json: bool) -> int:
-    """Insert another scrambled cube, like a person: MOVES from solved, or a random one."""
+    """Insert another scrambled cube, as a person would: MOVES from solved, or a random one."""
     if moves is None:
         return _do({"do": "scramble", "seed": seed}, f"cube {seed} is in the robot", as_json)
     return _do({"do": "scramble", "moves": moves}, f"a cube after {moves} is in the robot", as_json)
@@ -306,7 +306,7 @@ def mend(as_json: bool) -> int:
 
 
 def _do(request: JsonObject, done: str, as_json: bool) -> int:
-    """Have it done, and print the line ``done``, or the request with ``"done": true``."""
+    """Send the request, and print the line ``done``, or the request with ``"done": true``."""
     simulation = running_simulation()
     if simulation is None:
         raise SimulationError("no simulated robot runs: start one with `cubist simulate`")

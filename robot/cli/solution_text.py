@@ -1,4 +1,4 @@
-"""A solution as people like to read it."""
+"""Text of solutions for people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plain_console() -> Console:
 
 
 def print_answer(answer: JsonMapping) -> None:
-    """Print what ``cubist solve`` found; plain text where standard output is no terminal."""
+    """Print an answer of ``cubist solve``; plain text if standard output is not a terminal."""
     console = plain_console()
     there = f"already as {answer['to']}" if "to" in answer else "already solved"
     moves = answer["moves"] or f"({there})"
@@ -54,9 +54,9 @@ def print_answer(answer: JsonMapping) -> None:
 
 
 def _print_centres(console: Console, answer: JsonMapping) -> None:
-    """Name the centres that end up turned, which only shows on cubes with a picture or a logo.
+    """Print the centres that end up turned, which only shows on cubes with a picture or a logo.
 
-    Where the goal leaves pieces free, they may have to be turned again anyway.
+    Print nothing if the goal leaves pieces free: centres may have to be turned again anyway.
     """
     turned = answer.get("centres_turned")
     if turned and answer["algorithm"] != "partial":
@@ -67,7 +67,7 @@ def _print_centres(console: Console, answer: JsonMapping) -> None:
 
 
 def _print_holding(console: Console, answer: JsonMapping) -> None:
-    """Say how the cube is held, unless its faces are where their letters are."""
+    """Print how to hold the cube, unless every face is at its own place."""
     if "held" in answer:
         up, front = list(answer["held"])
         text = f"Hold the cube as it was given: the face of {up} up, the face of {front} in front."
@@ -76,9 +76,9 @@ def _print_holding(console: Console, answer: JsonMapping) -> None:
 
 @dataclass(frozen=True)
 class PerformedMove:
-    """A move and the operations that perform it, from what prepares it to its last turn.
+    """A move and the operations that perform it, from its preparation to its last turn.
 
-    ``name`` is empty for what comes after the last turn, and where moves cannot be told apart.
+    ``name`` is empty for operations after the last turn, and if moves cannot be told apart.
     """
 
     name: str
@@ -88,7 +88,7 @@ class PerformedMove:
 def group_by_move(
     operations: Sequence[JsonMapping], orientation: str | None, moves: str
 ) -> list[PerformedMove]:
-    """The operations under the moves that they perform; ``orientation`` as the plan begins."""
+    """Return the operations grouped by move; ``orientation`` is that at the plan's start."""
     if orientation is None:
         return [PerformedMove("", operations)]
     held = Orientation.named(orientation)
@@ -110,7 +110,7 @@ def group_by_move(
 
 
 def _merge_turns(groups: Sequence[PerformedMove]) -> list[PerformedMove]:
-    """Turns of one face right after each other are one move."""
+    """Merge consecutive turns of one face into one move."""
     found: list[PerformedMove] = []
     for group in groups:
         together = merge_moves([found[-1].name, group.name]) if found else ()
@@ -124,7 +124,7 @@ def _merge_turns(groups: Sequence[PerformedMove]) -> list[PerformedMove]:
 def timeline(moves: Sequence[PerformedMove], duration_us: int, width: int = 200) -> Table:
     """Return operations over time within ``width`` columns, with bars to scale.
 
-    One to a row, under the move it performs.
+    Each has a row, under the move that it performs.
     """
     told = [f"  {describe(operation)}" for move in moves for operation in move.operations]
     figures = 2 * len(f"{duration_us / 1e6:.2f}") + 3 * _COLUMN_GAP
@@ -153,7 +153,7 @@ def timeline(moves: Sequence[PerformedMove], duration_us: int, width: int = 200)
 
 
 def describe(operation: JsonMapping) -> str:
-    """``turn D by 1 quarter``, ``rotate x by 2 quarters``, ``lid open``."""
+    """Return ``turn D by 1 quarter``, ``rotate x by 2 quarters`` or ``lid open``."""
     name = operation["op"]
     if name in {"turn", "rotate"}:
         quarters = operation["quarter_turns"]

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 METRICS = ("htm", "qtm", "axial", "axial-qtm", "obtm")
 
 LARGEST_SIZE = 100
-"""Layers; as solver.reduction.search.LARGEST, which is not imported where it is not needed."""
+"""Maximum number of layers; same as solver.reduction.search.LARGEST, imported only if needed."""
 
 LONGEST_LINE = 500_000
-"""Characters of a state on standard input; more are neither facelets nor moves that we read."""
+"""Maximum characters of a state on standard input; we read no longer facelets or moves."""
 
 CUT_BY_CLOCK = (
     "the computer was too busy: the search ended by the clock before it had its processor time. "
@@ -45,10 +45,10 @@ CUT_BY_CLOCK = (
 
 
 class SolveCommand(click.Command):
-    """A command whose help ends with the searches there are."""
+    """A command whose help ends with the list of algorithms."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the algorithms; imported here, as help alone needs them."""
+        """List the algorithms; imported here, as only the help needs them."""
         from solver.search import ALGORITHMS
 
         with formatter.section("Algorithms"):
@@ -138,7 +138,7 @@ def solve(
 ) -> int:
     """Solve STATE: facelets, colours, 20 Singmaster words, or - for one state per line.
 
-    The cube may be held in any way; moves are in the frame in which it is given.
+    The cube may be held in any way; moves refer to the way in which it is given.
 
     A state that no turns can reach is rejected with the reason and exit code 1.
     """
@@ -180,7 +180,7 @@ def _check_for_robot(wanted: Wanted) -> None:
 
 
 def _execute(text: str, wanted: Wanted, as_json: bool) -> int:
-    """The daemon solves a cube it need not look at; its own profile and limits count."""
+    """Have the daemon solve a cube without scanning it; the daemon's profile and limits apply."""
     from robot.cli.control import run_job, want_centres
     from solver.cube.centres import write_turns
     from solver.cube.reading import read_state
@@ -188,7 +188,7 @@ def _execute(text: str, wanted: Wanted, as_json: bool) -> int:
     given = read_state(text, wanted["size"])
     to, goal = wanted["to"], find_goal(given, wanted)
     if goal is not None and goal.in_colours:
-        # Its letters are colours of the cube that was given, which the daemon never hears of.
+        # Its letters are colours of the given cube, which the daemon does not know.
         to = goal.text
     centres = dict[str, str | bool]()
     if wanted["centres"]:
@@ -199,7 +199,7 @@ def _execute(text: str, wanted: Wanted, as_json: bool) -> int:
 
 
 def _list_patterns(size: int | None, as_json: bool) -> int:
-    """Show the patterns of a size of cube, or all, and the parts of a 3x3x3."""
+    """Print the patterns for a cube size, or all, and the parts of a 3x3x3."""
     from solver.mask import PARTS
     from solver.patterns import PATTERNS, patterns_of
 
@@ -215,17 +215,17 @@ def _list_patterns(size: int | None, as_json: bool) -> int:
 
 
 class GivenText(NamedTuple):
-    """A state as the parser takes it, ``--scramble`` and moves included, and the number of its line
-    on standard input."""
+    """A state as the parser takes it, ``--scramble`` and moves included, and its line number on
+    standard input."""
 
     text: str
     line: int | None = None
 
 
 def _texts(state: str | None, scramble: str | None) -> Iterator[GivenText]:
-    """Return what to solve.
+    """Yield the states to solve.
 
-    Raises UsageError when standard input is to name states and names none.
+    Raises UsageError if they should come from standard input, which has none.
     """
     prefix, given = ("--scramble ", scramble) if scramble is not None else ("", state or "")
     if given != "-":

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from robot.api.endpoints import EventJson, JobStatusJson, PreparationJson, RobotStatusJson
 
 MOST_OWN_LINES = 1000
-"""Lines that a daemon keeps of its log."""
+"""Maximum number of lines that a daemon keeps of its log."""
 
 OWN_LOG_PERIOD_S = 0.5
 
@@ -66,9 +66,9 @@ def status(watch: bool, as_json: bool) -> int:
     if not watch:
         return _tell_now(client, as_json)
     if not as_json and sys.stdout.isatty():
-        from robot.cli.status_screen import watch_status  # rich only where it draws
+        from robot.cli.status_screen import watch_status  # imports rich only if it draws
 
-        # Who leaves has seen what there was to see, and has stopped nothing.
+        # Ctrl-C only closes the screen; it stops nothing and is no failure.
         with contextlib.suppress(KeyboardInterrupt):
             watch_status(client)
         return ExitCode.DONE
@@ -81,7 +81,7 @@ def status(watch: bool, as_json: bool) -> int:
 
 
 def _tell_now(client: ControlClient, as_json: bool) -> int:
-    """Print the status; the exit code it means."""
+    """Print the status, and return its exit code."""
     now = client.status()
     answer(now, as_json, lambda: tell_status(now))
     return ExitCode.NO if now["state"] == RobotState.FAULT else ExitCode.DONE
@@ -108,7 +108,7 @@ def tell_status(now: RobotStatusJson) -> None:
 
 
 def _work(work: JobStatusJson | PreparationJson) -> str:
-    """Return what is done now, and in brackets how far that is."""
+    """Return the current step, with its progress in brackets."""
     share = progress_text(work)
     return chosen_catalogue().step(work) + (f" ({share})" if share else "")
 
@@ -137,7 +137,7 @@ def _tell_event(event: EventJson, as_json: bool) -> None:
 def logs(follow: bool, lines: int, since: str | None, level: str | None, as_json: bool) -> int:
     """Show the daemon's journal.
 
-    Of a simulated robot, and where there is no journal, the daemon's latest lines.
+    For a simulated robot, or without a journal, it shows the daemon's latest lines.
     """
     program = shutil.which("journalctl")
     if program is None or simulated_robot() is not None:
@@ -178,7 +178,8 @@ def web(qr: bool | None, viewers: bool, as_json: bool) -> int:
     """Print the address of the page, token included, for this robot's daemon.
 
     The token gives control of the robot: share it only with people who may press the start button.
-    With the address for viewers people see everything and change nothing; withdraw it on the page.
+    With the address for viewers, people see everything and can change nothing. You can withdraw it
+    on the page.
     """
     from robot.web.announcement import PageError, find_page
 

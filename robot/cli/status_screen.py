@@ -39,13 +39,13 @@ POLL_S = 0.25
 WIDTH = 80
 _GAP = 2
 _BESIDE_NET = 76
-"""Columns within the frame from which on the job stands beside the cube, not below it."""
+"""Minimum columns within the frame to draw the job beside the cube, else above it."""
 
 
 def watch_status(client: ControlClient, sleep: Callable[[float], None] = time.sleep) -> NoReturn:
     """Show the robot until Ctrl-C (``KeyboardInterrupt``); raises what the client raises.
 
-    The terminal is as it was afterwards. Each picture fits the terminal as large as it is then.
+    The terminal is restored afterwards. Each picture fits the terminal's width at that time.
     """
     console = Console(highlight=False)
     with Live(console=console, screen=True, auto_refresh=False) as display:
@@ -57,7 +57,7 @@ def watch_status(client: ControlClient, sleep: Callable[[float], None] = time.sl
 
 
 def picture(now: RobotStatusJson, view: LiveStateJson, width: int = WIDTH) -> RenderableType:
-    """All of it in a frame: ``now`` is a ``RobotStatus``, ``view`` a ``LiveState``."""
+    """Draw everything in a frame: ``now`` is a ``RobotStatus``, ``view`` a ``LiveState``."""
     moves = performed_moves(view)
     done = sum(end_us <= (view["at_us"] or 0) for _, end_us in moves)
     parts: list[RenderableType] = [_cube_and_job(now, view, done, min(width, WIDTH) - 4)]
@@ -77,7 +77,7 @@ def picture(now: RobotStatusJson, view: LiveStateJson, width: int = WIDTH) -> Re
 
 
 def performed_moves(view: LiveStateJson) -> list[tuple[str, int]]:
-    """Return the moves of the motion under way, each with when it is done, in us of its clock."""
+    """Return the moves of the current motion, each with its end in us of the motion's clock."""
     motion = view["motion"]
     if motion is None:
         return []
@@ -85,7 +85,7 @@ def performed_moves(view: LiveStateJson) -> list[tuple[str, int]]:
 
 
 def sticker_colours(cube: LiveCubeJson, moves: Sequence[str] = ()) -> list[str | None]:
-    """The colour of each sticker after ``moves``: measured, else usual, None where unknown."""
+    """Return each sticker's colour after ``moves``: measured, else usual, None if unknown."""
     seen = cube["seen"] or [None] * len(cube["facelets"])
     known = {**FACE_COLOURS, **cube["palette"]}
     colours = [known.get(letter, seen[at]) for at, letter in enumerate(cube["facelets"])]
@@ -114,7 +114,7 @@ def _cube_and_job(
 
 
 def _job(now: RobotStatusJson, width: int) -> RenderableType:
-    """Draw the state, what the robot does, how long that has taken and how far it is."""
+    """Draw the state, and the job's step, elapsed time and progress."""
     state = Text(state_name(now["state"]).upper(), style=f"bold {state_colour(now['state'])}")
     state.append(f"  {homed_text(now)}", style="dim")
     lines: list[RenderableType] = [state]

@@ -1,4 +1,4 @@
-"""Texts of the terminal that people read in their language, and how it shows times.
+"""Translated texts of the terminal, and its formats of times.
 
 English is the source; :mod:`robot.text.languages` has the others, in the section ``terminal``.
 """
@@ -73,7 +73,7 @@ def state_name(state: str) -> str:
 
 
 def outcome_name(outcome: str | None) -> str:
-    """Return an outcome as terminals show it, likewise; None is that of a run under way."""
+    """Return an outcome likewise; None is the outcome of a run under way."""
     said = chosen_catalogue()
     return str(outcome) if outcome is None or said.language == ENGLISH else said.outcome(outcome)
 
@@ -84,7 +84,7 @@ def duration_text(seconds: float) -> str:
 
 
 def moment_text(moment: datetime) -> str:
-    """Return a time of day with its date, by this computer's zone: ``2026-11-25 21:45:40``."""
+    """Return date and time in this computer's time zone: ``2026-11-25 21:45:40``."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
@@ -97,7 +97,7 @@ def ending_text(outcome: str | None, duration_s: float) -> str:
 
 
 def progress_text(work: JobStatusJson | PreparationJson) -> str:
-    """Return how far something is: ``64 %, 23 s left`` as far as that is known."""
+    """Return the progress of work, as far as it is known: ``64 %, 23 s left``."""
     share, left_s = work["progress"], work["remaining_s"]
     words = [] if share is None else [f"{100 * share:.0f} %"]
     words += [] if left_s is None else [say(TerminalText.LEFT, time=f"{left_s:.0f} s")]
@@ -110,9 +110,9 @@ def drift_lines(now: RobotStatusJson) -> list[str]:
 
 
 def drift_notes(now: RobotStatusJson) -> list[Note]:
-    """Return the same with codes.
+    """Return the same as notes with codes.
 
-    Less than a twentieth of a degree is within what faces show of it.
+    Drift below a twentieth of a degree is left out: faces do not show it that accurately.
     """
     return [
         Note.of(
@@ -140,7 +140,7 @@ def remedy_of(fault: FaultRecordJson) -> str:
 
 
 def calibrator_text(now: RobotStatusJson) -> str:
-    """Return who calibrates, and how to end that; nothing if nobody does."""
+    """Return who calibrates, and how to end that; empty if nobody does."""
     if (found := now["calibrator"]) is None:
         return ""
     return chosen_catalogue().note(found["who"]["text"], [found["who"]])
@@ -174,7 +174,7 @@ def warning_lines(now: RobotStatusJson) -> list[str]:
 
 
 def homed_text(now: RobotStatusJson) -> str:
-    """Return whether the robot is homed or what rests without power; nothing while it homes."""
+    """Return whether the robot is homed, or its parts without power; empty while it homes."""
     if now["state"] == "homing":
         return ""
     if now["released"]:
@@ -184,7 +184,7 @@ def homed_text(now: RobotStatusJson) -> str:
 
 
 def last_run_text(now: RobotStatusJson) -> str:
-    """Return which run was the last and how it ended; nothing if there was none."""
+    """Return the last run and how it ended; empty if there was none."""
     last = now["last_run"]
     if not last:
         return ""
@@ -193,7 +193,7 @@ def last_run_text(now: RobotStatusJson) -> str:
 
 
 def events_on_the_way(record: RunRecordJson) -> Sequence[str]:
-    """Return what went wrong before the end of a run, each once, without what ended it."""
+    """Return the problems before the end of a run, each once, without the one that ended it."""
     said, notes = chosen_catalogue(), record["notes"]
     found = before_the_end((*record["recoveries"], *record["warnings"]), record["reason"])
     return [say(TerminalText.ON_THE_WAY, text=said.note(text, notes)) for text in found]
@@ -201,7 +201,7 @@ def events_on_the_way(record: RunRecordJson) -> Sequence[str]:
 
 MOST_NAMED = 4
 CALIBRATION_GAPS = frozenset({"places-unconfirmed", "places-unconfirmed-more", "steps-left"})
-"""Codes of :func:`calibration_notes` about work that is left."""
+"""Codes of :func:`calibration_notes` about unfinished work."""
 
 
 def translate_finding(finding: CheckResult) -> tuple[str, str]:
@@ -220,7 +220,7 @@ def translate_finding(finding: CheckResult) -> tuple[str, str]:
 
 
 def note_documents(finding: CheckResult) -> Iterator[JsonObject]:
-    """Yield the codes of a finding's text and remedy, if they have one, for its document."""
+    """Yield the codes of a finding's text and remedy, if they have any, for its JSON document."""
     for text in (finding.text, finding.remedy):
         if isinstance(text, Coded):
             yield {"text": str(text), "code": text.code, "parameters": text.parameters}
@@ -252,7 +252,7 @@ def calibration_lines(
 def calibration_notes(
     found: CalibrationReportJson | None, robot: str, *, simulated: bool = False
 ) -> Iterator[Note]:
-    """Yield the same with codes."""
+    """Yield the same as notes with codes."""
     if found is None or (simulated and found["version"] == 0):
         return
     if found["version"] == 0 or found["by"] is None or found["at"] is None:
@@ -265,7 +265,7 @@ def calibration_notes(
             at=minute_of(found["at"]),
             count=found["values"],
         )
-        # In the unit of each value: only a few are named, and all are in `show`.
+        # Each in the unit of its value. Only a few are named; `show` lists all.
         unsure = [(key, off) for key, off in found["uncertain"].items() if not isinstance(off, str)]
         worst = sorted(unsure, key=lambda one: -one[1])[:MOST_NAMED]
         if worst:

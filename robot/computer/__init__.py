@@ -1,1 +1,1 @@
-"""The computer the robot hangs on: its check-up, its set-up, its ports and the firmware tools."""
+"""The computer that controls the robot: its check-up, set-up, ports and the firmware tools."""

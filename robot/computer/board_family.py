@@ -1,14 +1,14 @@
-"""Families of boards: what Cubist has to know of each, in one place.
+"""Families of boards: everything that Cubist has to know about each, in one place.
 
 A family is a chip, or a computer, whose firmware is built, flashed, found and simulated in the same
 way: the AVRs of Arduinos, the Raspberry Pi itself, or a process on this computer. Each is a folder
 of ``firmware/`` and a module of ``robot/computer/families/``, which registers a
 :class:`BoardFamily` in :data:`FAMILIES`. Profiles, ``cubist firmware``, doctor, the udev rule and
-the simulation ask there; none of them knows a family by name.
+the simulation look there; none of them knows a family by name.
 
-A microcontroller at USB whose folder has a Makefile needs little more than its data: the targets
-that profiles name, the boards that exist of it, the USB vendors of their ports, the compiler's
-prefix, and the command that flashes. See ``families/avr.py``.
+A microcontroller on USB whose folder has a Makefile needs little more than its data: the targets
+that profiles name, its boards, the USB vendors of their ports, the compiler's prefix, and the
+command that flashes. See ``families/avr.py``.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from robot.twin.simulated import SimulatedRobot
 
 JOIN_GROUP = Note.of("join-dialout")
-"""Remedy for who may not use a serial port."""
+"""Remedy for a user without permission to use a serial port."""
 ONE_BOARD = Note.of("plug-board-in")
-"""Remedy where no port is found."""
+"""Remedy if no port is found."""
 
 
 class FirmwareError(CubistError, RuntimeError):
@@ -54,7 +54,7 @@ class FirmwareError(CubistError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class DebianPackage:
-    """A package that Debian has, and a test that it is installed."""
+    """A Debian package, and a test that it is installed."""
 
     name: str
     is_installed: Callable[[], bool]
@@ -88,10 +88,10 @@ class BuiltFirmware:
 
 
 class BoardSimulation:
-    """A way to run the firmware in front of a simulated robot.
+    """A way to run the firmware for a simulated robot.
 
-    ``about``: for people, as the continuation of "runs the firmware as ...". ``runs_as_granted``:
-    several can be boards of one robot, which share its time.
+    ``about``: its description, the continuation of "runs the firmware as ...".
+    ``runs_as_granted``: several of them can be boards of one robot and share its time.
     """
 
     about: str
@@ -105,7 +105,7 @@ class BoardSimulation:
         raise NotImplementedError
 
     def wire(self, profile: RobotProfile) -> RobotProfile:
-        """Return the robot wired to this board, at pins of the same numbers where it has them."""
+        """Return the robot wired to this board, at the same pin numbers if the board has them."""
         return profile
 
     def is_for(self, profile: RobotProfile) -> bool:
@@ -114,23 +114,23 @@ class BoardSimulation:
         return False
 
     def pulse_maker(self, robot: SimulatedRobot, folder: Path, board: str) -> PulseMaker | None:
-        """Return what makes the pulses of a board's servos; None if the firmware does itself."""
+        """Return the pulse maker of a board's servos; None if the firmware makes the pulses."""
         del robot, folder, board
         return None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BoardFamily:
-    """Everything known of one family. The defaults are those of a microcontroller at USB.
+    """Everything known about one family. The defaults fit a microcontroller on USB.
 
     ``folder``: its folder in ``firmware/``. ``targets``: the values of ``firmware.target`` in
-    profiles. ``boards``: what ``cubist firmware`` builds for and flashes, those with fewer pins
-    first. ``tools``: the prefix of its compiler's programs. ``usb_vendors``: of the serial ports by
-    which its boards are connected, each with its manufacturer. ``usb_products``: the board that a
-    USB vendor and product identify. ``simulations``: by the name that ``--firmware`` gives them.
-    ``simulation_among``: the one that runs such a board beside boards of other families.
-    ``is_flashable``: a robot with this target has its firmware flashed to a board. ``about_new``:
-    how to connect a board that has no port before it has a firmware.
+    profiles. ``boards``: the boards that ``cubist firmware`` builds for and flashes, those with
+    fewer pins first. ``tools``: the prefix of its compiler's programs. ``usb_vendors``: USB vendors
+    of its boards' serial ports, each with its manufacturer. ``usb_products``: the board that a USB
+    vendor and product identify. ``simulations``: by their names for ``--firmware``.
+    ``simulation_among``: the simulation of such a board beside boards of other families.
+    ``is_flashable``: firmware with this target is flashed to a board. ``about_new``: how to connect
+    a board that has no port before it has a firmware.
     """
 
     folder: str
@@ -151,10 +151,10 @@ class BoardFamily:
         return ()
 
     def find_port(self, computer: Computer) -> Path:
-        """Return the serial port of the only board there is, for ``link.port: auto``.
+        """Return the serial port of the only board, for ``link.port: auto``.
 
-        That is the one our udev rule names, else the only one of ``by-id``. Raises ``PORT_MISSING``
-        when that is unclear.
+        That is the port our udev rule names, else the only one in ``by-id``. Raises
+        ``PORT_MISSING`` if ``by-id`` has none or several.
         """
         named = computer.dev / "cubist"
         if named.exists():
@@ -178,12 +178,12 @@ class BoardFamily:
         return CheckResult("board", "ok", str(path))
 
     def remedy_for(self, fault: RobotError) -> str:
-        """Return what helps where no port is found."""
+        """Return the remedy if no port is found."""
         del fault
         return ONE_BOARD
 
     def check_computer(self, profile: RobotProfile, computer: Computer) -> Iterator[CheckResult]:
-        """Check what a robot with such a board needs of the computer beside its port."""
+        """Check what a robot with such a board needs from the computer besides its port."""
         del profile, computer
         yield from ()
 
@@ -213,7 +213,7 @@ class BoardFamily:
         raise FirmwareError(f"there is no {symbol} in {elf}")
 
     def find_drive(self) -> Path | None:
-        """Return the drive by which a board waits for its firmware; None if none does."""
+        """Return the drive of a board that waits for its firmware; None if no board waits."""
         return None
 
     def flash_command(self, built: BuiltFirmware, port: str) -> list[str]:
@@ -221,7 +221,7 @@ class BoardFamily:
         raise NotImplementedError
 
     def flash_error(self, stderr: str) -> str:
-        """Return the reason that the flash command gave last; empty if it gave none."""
+        """Return the last reason that the flash command gave; empty if it gave none."""
         return next((line.strip() for line in reversed(stderr.splitlines()) if line.strip()), "")
 
     def flash(self, built: BuiltFirmware, port: str) -> None:
@@ -262,7 +262,7 @@ def firmware_boards() -> dict[str, FirmwareBoard]:
 
 
 def simulations() -> dict[str, BoardSimulation]:
-    """Return all ways to run the firmware before a simulated robot, by name."""
+    """Return all ways to run the firmware for a simulated robot, by name."""
     return {name: one for family in FAMILIES.values() for name, one in family.simulations.items()}
 
 
@@ -307,7 +307,7 @@ def sources() -> Path:
 
 
 def build_folder(board: str) -> Path:
-    """Return where a board's firmware is built: beside the sources, else in the user's cache."""
+    """Return the build folder of a board: beside the sources, else in the user's cache."""
     parent = sources().parent
     if (parent / "pyproject.toml").is_file() and os.access(parent, os.W_OK):
         return parent / "build" / f"firmware-{board}"
@@ -323,13 +323,13 @@ def executable(name: str) -> str:
 
 
 def find_executable(name: str) -> str | None:
-    """Return the path of a program installed with Cubist; None when it is not there."""
+    """Return the path of a program installed with Cubist; None if it is missing."""
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.is_file() else shutil.which(name)
 
 
 def ask(port: str, baud: int) -> Capabilities:
-    """Return what the board at a port reports of itself; raises the link's faults."""
+    """Return the capabilities that the board at a port reports; raises the link's faults."""
     link = LinkThread(lambda: Link(SerialTransport(port, baud), ()))
     try:
         return link.wait(link.link.open())
@@ -338,13 +338,13 @@ def ask(port: str, baud: int) -> Capabilities:
 
 
 def matches(capabilities: Capabilities) -> bool:
-    """True when the board runs the firmware that came with this program."""
+    """True if the board runs the firmware that came with this program."""
     return capabilities.firmware_version == FIRMWARE_VERSION
 
 
 @contextlib.contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Keep others from building there; raises :class:`FirmwareError` if nothing can be."""
+    """Keep others from building in a folder; raises :class:`FirmwareError` if it is unusable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "lock").open("w")

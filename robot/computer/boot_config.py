@@ -1,13 +1,13 @@
 """Cubist's part of a Raspberry Pi's config.txt: servos at the Pi's own pins.
 
-The firmware reads config.txt once, at start. Of its many lines only these matter here:
+The firmware reads config.txt once, at start. Only these lines matter here:
 
     [pi4]                       what follows is for that model; [all] ends it
     dtparam=audio=on            a switch of the board, or a parameter of the overlay before it
     dtoverlay=pwm-2chan,pin=12  a piece of the device tree; without a name it ends the one before
 
 Filters by monitor, pin or serial number cannot be decided here. Lines below them count as possible:
-they may spoil something, but nothing relies on them.
+they may conflict with something, but nothing relies on them.
 
 Source: Raspberry Pi's documentation of config.txt, and the README of the kernel's overlays.
 """
@@ -42,7 +42,7 @@ _DEFAULTS: Mapping[str, Mapping[str, int]] = {
     "pwm-pio": {"gpio": 4},
     _EXPANDER: {"addr": 0x40},
 }
-"""Parameters of the overlays that make pulses, where a line does not give them."""
+"""Default parameters of the overlays that make pulses."""
 _I2C = {"i2c": "i2c_arm", "i2c1": "i2c_arm"}
 """Other names of the bus at GPIO 2 and 3."""
 _MODELS: Sequence[tuple[str, AbstractSet[str]]] = (
@@ -66,7 +66,7 @@ _MODELS: Sequence[tuple[str, AbstractSet[str]]] = (
 class Need:
     """Something that config.txt lacks: the problem, and the line that solves it.
 
-    Without ``line`` a person has to change a line that somebody else wrote, as ``remedy`` says.
+    Without ``line``, a person has to change a line that somebody else wrote, as ``remedy`` says.
     """
 
     text: str
@@ -84,7 +84,7 @@ class Overlay:
     parameters: dict[str, str] = field(default_factory=dict)
 
     def number(self, key: str) -> int | None:
-        """Return a parameter, or its default; None if it is no number."""
+        """Return a parameter, or its default; None if it is not a number."""
         given = self.parameters.get(key)
         if given is None:
             return _DEFAULTS[self.name].get(key)
@@ -95,7 +95,7 @@ class Overlay:
 
     def takes(self, key: str) -> bool:
         """Return whether a ``dtparam`` below the overlay is its own, not the board's."""
-        # A monitor's sound is switched by the same name as the analogue output.
+        # The same name switches a monitor's sound and the analogue output.
         return key in _DEFAULTS.get(self.name, {}) or (
             key == "audio" and self.name.startswith("vc4-")
         )
@@ -109,7 +109,7 @@ class BootConfig:
     switches: dict[str, frozenset[bool]] = field(default_factory=dict)
 
     def set(self, key: str, value: str, *, certain: bool) -> None:
-        """Note that a switch is set, or may be."""
+        """Record that a switch is set, or may be set."""
         now = frozenset({value.lower() not in {"off", "no", "false", "0", "n"}})
         name = _I2C.get(key, key)
         before = frozenset() if certain else self.switches.get(name, frozenset({False}))
@@ -121,10 +121,10 @@ class BootConfig:
 
 
 def read_boot_config(data: bytes, model: str) -> BootConfig:
-    """Read config.txt as a Pi does that calls itself ``model`` (empty: unknown)."""
+    """Read config.txt as a Pi of this ``model`` does (empty: unknown)."""
     found = BootConfig()
     ours = filters_of(model)
-    of_model: bool | None = True  # None: cannot be told
+    of_model: bool | None = True  # None: unknown
     other_filter = False
     overlay: Overlay | None = None
     for number, line in enumerate(data.decode("latin-1").split("\n"), 1):
@@ -166,10 +166,10 @@ def pi_board(profile: RobotProfile) -> str | None:
 
 
 def needs(profile: RobotProfile, data: bytes, model: str) -> list[Need]:
-    """Return what a robot's servos lack in config.txt, in the order in which lines may be added.
+    """Return what config.txt lacks for a robot's servos, in an order in which lines may be added.
 
-    Nothing where they are not at the Pi's pins. ``model`` is what the Pi calls itself; empty
-    where that is not known.
+    Empty if none are at the Pi's pins. ``model`` is the name that the Pi gives its model, empty if
+    unknown.
     """
     name = pi_board(profile)
     if name is None:
@@ -221,13 +221,13 @@ def _own_channels(pins: Sequence[int], config: BootConfig, *, is_pi5: bool) -> I
 
 
 def _pins_of(overlay: Overlay, *, is_pi5: bool) -> Iterator[tuple[int | None, int | None]]:
-    """The GPIOs that an overlay puts channels at, with their function where that matters."""
+    """Yield the GPIOs of an overlay's channels, with their function (None on a Pi 5)."""
     for end in ("", "2") if overlay.name == "pwm-2chan" else ("",):
         yield overlay.number(f"pin{end}"), None if is_pi5 else overlay.number(f"func{end}")
 
 
 def _line_for(pins: Sequence[int]) -> str:
-    """The overlay for one GPIO, or one of each channel in the order of the channels."""
+    """Return the overlay for one GPIO, or for one of each channel in the order of the channels."""
     first, *rest = sorted(pins, key=lambda pin: pin in SHARED_CHANNELS[1])
     line = f"pin={first},func={_FUNCTIONS[first]}"
     if not rest:
@@ -245,7 +245,7 @@ def _overlay(value: str, line: int, *, certain: bool) -> Overlay | None:
 
 
 def _parameters(text: str) -> Iterator[tuple[str, str]]:
-    """``a=1,b``: each name with its value, ``on`` where it has none."""
+    """Yield each name of ``a=1,b`` with its value, ``on`` if it has none."""
     for part in text.split(","):
         name, given, value = (piece.strip() for piece in part.partition("="))
         if name:
@@ -253,13 +253,13 @@ def _parameters(text: str) -> Iterator[tuple[str, str]]:
 
 
 LIMIT = 1 << 20
-"""Bytes; the firmware of a Pi reads far less."""
+"""Maximum bytes of config.txt; the firmware of a Pi reads far fewer."""
 CHANGED_MEANWHILE = "changed-meanwhile"
 """Code of a :class:`CubistError` if another program has changed the file."""
 
 BACKUP_SUFFIX = ".before-cubist"
 
-# No line is longer than 80 characters: older firmware does not read on.
+# No line is longer than 80 characters: older firmware does not read the rest.
 BEGIN = b"# Cubist: begin (sudo cubist doctor --unfix removes this)"
 BEGIN_JOINED = b"# Cubist: begin, below a line without end (sudo cubist doctor --unfix)"
 END = b"# Cubist: end."
@@ -267,7 +267,7 @@ END = b"# Cubist: end."
 
 @dataclass(frozen=True)
 class BootChange:
-    """A change of config.txt, from what it holds to what it should; ``left`` needs a person."""
+    """A change of config.txt from ``before`` to ``after``; a person has to do what is ``left``."""
 
     path: Path
     before: bytes
@@ -283,7 +283,7 @@ class BootChange:
 
     @property
     def backup(self) -> Path:
-        """The file as it was before the first of our lines."""
+        """The path of the file as it was before the first of our lines."""
         return self.path.with_name(self.path.name + BACKUP_SUFFIX)
 
     def write(self) -> None:
@@ -306,7 +306,7 @@ class BootChange:
 
 
 def plan_fix(path: Path, profile: RobotProfile, model: str) -> BootChange:
-    """Plan the lines that a robot needs, without those that it needs no more.
+    """Plan to add the lines that a robot needs and to remove those it no longer needs.
 
     Raises ``BadFile`` if the file cannot be read.
     """
@@ -316,7 +316,7 @@ def plan_fix(path: Path, profile: RobotProfile, model: str) -> BootChange:
     found = needs(profile, theirs, model)
     lines = [need.line for need in found if need.line]
     left = [need for need in found if not need.line]
-    # Our lines may have been there, and lines below them undo what they do: then they move.
+    # If our lines are there but lines below override them, ours move to the end.
     holds = lines == _lines_in(before) and needs(profile, before, model) == left
     return BootChange(path, before, before if holds else add_lines(theirs, lines), left)
 
@@ -331,8 +331,8 @@ def plan_undo(path: Path) -> BootChange:
 def add_lines(data: bytes, lines: Sequence[str]) -> bytes:
     """Return ``data``, which has none of our lines, with these at its end.
 
-    They are for every model (``[all]``). A ``dtoverlay`` without a name comes first: switches of
-    the board would else be taken for parameters of the last overlay.
+    They are for every model (``[all]``). A ``dtoverlay`` without a name comes first; otherwise
+    switches of the board would be taken for parameters of the last overlay.
     """
     if not lines:
         return data
@@ -344,14 +344,14 @@ def add_lines(data: bytes, lines: Sequence[str]) -> bytes:
 
 
 def remove_lines(data: bytes) -> bytes:
-    """Return ``data`` without our lines, wherever they are by now."""
+    """Return ``data`` without our lines, wherever they are."""
     while (place := _place(lines := data.splitlines(keepends=True))) is not None:
         first, last = place
         above, below = b"".join(lines[:first]), b"".join(lines[last + 1 :])
         end = b"\r\n" if lines[first].endswith(b"\r\n") else b"\n"
         if not below and lines[first].rstrip(b"\r\n") == BEGIN_JOINED:
             above = above.removesuffix(end)
-        # What somebody wrote below our lines was written for every model.
+        # Lines that somebody wrote below ours are for every model.
         filters = [line.strip() for line in lines[:first] if line.strip().startswith(b"[")]
         keep_all = below.strip() and filters and filters[-1].lower() != b"[all]"
         data = above + (b"[all]" + end if keep_all else b"") + below
@@ -359,7 +359,7 @@ def remove_lines(data: bytes) -> bytes:
 
 
 def _lines_in(data: bytes) -> list[str]:
-    """Return our lines without the marks and what is the same in all of them."""
+    """Return our lines without the marks and the lines that every block has."""
     lines = data.splitlines()
     place = _place(lines)
     if place is None:
@@ -383,6 +383,6 @@ def _place(lines: Sequence[bytes]) -> tuple[int, int] | None:
 
 
 def _lines_for_people(data: bytes) -> list[str]:
-    """Return the lines for people, with plain ends."""
+    """Return the lines for people, with plain line ends."""
     text = data.decode("utf-8", "backslashreplace").removesuffix("\n")
     return [line.removesuffix("\r") + "\n" for line in text.split("\n")]

@@ -1,4 +1,4 @@
-"""Is this machine ready to run a robot? One finding for each thing that can be amiss."""
+"""The check-up: is this machine ready to run a robot? One finding for each possible problem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from solver.files import read_text
 
 MIN_FREE_BYTES = 200 * 1024 * 1024
 EARLIEST_CLOCK_S = 1_735_689_600
-"""2025-01-01: a Pi without a clock of its own starts in the past until it has asked the network."""
+"""2025-01-01: until it has asked the network, a Pi without a clock of its own is in the past."""
 
 _THROTTLED = {
     0: "voltage-low-now",
@@ -33,7 +33,7 @@ _THROTTLED = {
 }
 """Codes of findings by the bit of the firmware's flags."""
 _NOT_NOW = 16
-"""The first bit of those that tell of the time since the start."""
+"""The first of the bits about the time since the start."""
 
 
 def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[CheckResult]:
@@ -45,7 +45,7 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
         yield add_board_name(finding, name, profile)
     yield from sockets(profile, machine)
     found = (machine.check_camera(camera.kind, camera.device) for camera in profile.cameras)
-    for camera in dict.fromkeys(found):  # software that all need is missing once
+    for camera in dict.fromkeys(found):  # report missing software once
         yield CheckResult("camera", *camera)
     if any(pin is not None for key, pin in profile.panel if key.endswith("_gpio")):
         yield gpio(machine)
@@ -68,7 +68,7 @@ def add_board_name(finding: CheckResult, name: str, profile: RobotProfile) -> Ch
 
 
 def sockets(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
-    """Check that boards that look alike are distinguished by the names of their USB sockets."""
+    """Check that the profile tells boards apart by the names of their USB sockets."""
     if not profile.boards:
         return
     known: dict[Path, str] = {}
@@ -121,7 +121,7 @@ def gpio(machine: Computer) -> CheckResult:
 
 
 def disk(state_dir: Path) -> CheckResult:
-    """Check the room for records and calibration."""
+    """Check the free space for records and calibration."""
     place = next(path for path in (state_dir, *state_dir.parents) if path.exists())
     free = shutil.disk_usage(place).free
     text = Note.of("disk-free", free=free // 1024**2, folder=state_dir)
@@ -144,7 +144,7 @@ def clock(machine: Computer) -> CheckResult:
 
 
 def power(machine: Computer) -> Iterator[CheckResult]:
-    """Check voltage and temperature, as a Raspberry Pi's firmware saw them."""
+    """Check voltage and temperature, as a Raspberry Pi's firmware reports them."""
     path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
     try:
         flags = int(read_text(path, LARGEST_SETTINGS), 16)

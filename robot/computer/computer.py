@@ -1,4 +1,4 @@
-"""The computer that a robot hangs on, and what a check-up says of it."""
+"""The computer that controls a robot, and the findings of its check-up."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from vision.cameras.registry import CameraFinding, check_camera
 Verdict = Literal["ok", "warning", "bad"]
 
 LARGEST_SETTINGS = 64 * 1024
-"""Bytes of a file of settings, or of what the kernel shows as one."""
+"""Maximum bytes of a settings file, or of a file that the kernel provides."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
     """A finding about one thing, with a remedy unless it is ``ok``.
 
-    ``fault``: the code of the fault of which ``text`` is the cause, with its ``detail``.
+    ``fault``: the code of the fault that has ``text`` as its cause. ``detail``: the fault's detail.
     """
 
     about: str
@@ -38,7 +38,7 @@ class CheckResult:
 
     @classmethod
     def describe(cls, about: str, error: CubistError) -> CheckResult:
-        """Return the finding that something failed, with the usual remedy or its own."""
+        """Return the finding for an error, with its own remedy or else the usual one."""
         usual = FAULTS[error.code].remedy if error.code in FAULTS else ""
         remedy = error.remedy or usual
         return cls(about, "bad", error.cause, remedy, error.code, error.detail)
@@ -62,7 +62,7 @@ def own_groups() -> frozenset[str] | None:
 
 @dataclass(frozen=True)
 class Computer:
-    """The places and programs to look at; tests give others."""
+    """The places and programs to check; tests pass others."""
 
     boot: Path = Path("/boot")
     dev: Path = Path("/dev")
@@ -80,7 +80,7 @@ class Computer:
     def boot_config(self) -> Path | None:
         """A Raspberry Pi's config.txt; None if there is none.
 
-        Since Raspberry Pi OS 12 it is in ``firmware``; what stays beside it is not read any more.
+        Since Raspberry Pi OS 12 it is in ``firmware``; a file beside that folder is no longer read.
         """
         newer = self.boot / "firmware"
         path = (newer if newer.is_dir() else self.boot) / "config.txt"
@@ -88,7 +88,7 @@ class Computer:
 
     @property
     def model(self) -> str:
-        """The name that a Raspberry Pi has for its model; empty elsewhere."""
+        """The name that a Raspberry Pi gives its model; empty on other computers."""
         path = self.sys / "firmware/devicetree/base/model"
         try:
             return read_file(path, LARGEST_SETTINGS).rstrip(b"\0").decode("utf-8", "replace")
@@ -97,7 +97,7 @@ class Computer:
 
     @property
     def service_profile(self) -> str | None:
-        """The robot that the settings of the service name; None if they name none."""
+        """The robot that the service's settings name; None if they name none."""
         return self.service_setting("CUBIST_PROFILE")
 
     def service_setting(self, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Memory of a long process: return to the system what a job has used."""
+"""Memory of a long-running process: return what a job has used to the system."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-"""Of glibc's <malloc.h>."""
+"""Constants of glibc's <malloc.h>."""
 
 LARGE_BYTES = 128 * 1024
-"""From this size on memory has a mapping of its own and goes back to the system when freed.
+"""Minimum bytes of a block that has its own mapping and goes back to the system when freed.
 
-Said once, it stays: by itself glibc raises it to the largest block that was ever freed, and
-pictures of 6 MB would lie between small things that stay.
+Setting it fixes it. Otherwise glibc raises it to the largest block ever freed, and pictures of 6 MB
+would lie between small blocks that stay.
 """
 
 _MAPPING = re.compile(
@@ -31,8 +31,8 @@ _MAPPING = re.compile(
 def keep_small() -> None:
     """Use one heap for all threads, and keep large blocks apart from it.
 
-    Each new thread would have a heap of its own, of which hardly anything ever goes back. Does
-    nothing where the C library is not glibc.
+    Otherwise each new thread has its own heap, which returns hardly any memory. Does nothing if the
+    C library is not glibc.
     """
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)
@@ -42,8 +42,7 @@ def keep_small() -> None:
 
 
 def give_back() -> None:
-    """Return to the system what is not used any more: cycles of objects, gaps in the heap, pages of
-    libraries."""
+    """Return unused memory to the system: cycles of objects, gaps in the heap, library pages."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
@@ -53,9 +52,9 @@ def give_back() -> None:
 def release_library_pages() -> None:
     """Release the pages of libraries; those that are needed come back from the page cache.
 
-    Importing a library touches much of it once, and the kernel maps more around each page.
-    Only what was imported by the first call is let go of: that stays where it is for good, while
-    another thread may put something else where a library was that is unloaded.
+    Importing a library touches much of it once, and the kernel maps more around each page. Only
+    libraries imported before the first call are released, as they never move. Where a later library
+    was unloaded, another thread may have mapped something else.
     """
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None, use_errno=True)
@@ -67,7 +66,8 @@ def release_library_pages() -> None:
 def find_libraries() -> tuple[tuple[int, int], ...]:
     """Return address and size of the mappings of libraries that equal their files.
 
-    What the loader has changed (``Anonymous``) is nowhere else, and so are writable data.
+    It leaves out those that the loader has changed (``Anonymous``) and writable data, as no file
+    has their contents.
     """
     found: list[tuple[int, int]] = []
     start = size = 0

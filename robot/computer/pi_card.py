@@ -1,10 +1,10 @@
 """A card with Raspberry Pi OS that sets itself up: user, network and robot, with nobody logged in.
 
 An image of Raspberry Pi OS 13 has cloud-init, which reads three files of the boot partition at the
-first start: ``user-data`` (users, files, commands), ``network-config`` and ``meta-data``, whose
-``instance-id`` makes a start the first. The kernel's command line names cloud-init's source with
-the same id, as Raspberry Pi Imager writes it. Every file is made by a YAML library from checked
-values, so that no value can become another key.
+first start: ``user-data`` (users, files, commands), ``network-config`` and ``meta-data``. A new
+``instance-id`` in ``meta-data`` makes the next start a first one. The kernel's command line names
+cloud-init's source with the same id, as Raspberry Pi Imager writes it. A YAML library makes every
+file from checked values, so that no value can become another key.
 
 Sources: pi-gen, ``stage2/04-cloud-init``; Raspberry Pi Imager, ``customization_generator.cpp``;
 cloud-init's description of NoCloud.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LIMIT = 1 << 20
-"""Bytes of a text file on the card, of keys and passwords."""
+"""Maximum bytes of a text file on the card, and of a file with keys or a password."""
 LARGEST_PACKAGE = 1 << 29
 ROOM = 16 << 20
 """Bytes that stay free on the card, for logs and the kernel's next version."""
@@ -46,7 +46,7 @@ USER_DATA, NETWORK, META_DATA, COMMAND_LINE = (
     "cmdline.txt",
 )
 DEBIAN = "13"
-"""Release of Debian below images with cloud-init."""
+"""Debian release of the images that have cloud-init."""
 CODENAME = "trixie"
 ARCHITECTURE = "arm64"
 PACKAGE = "cubist"
@@ -70,7 +70,7 @@ RestartMaxDelaySec=30min
 WantedBy=multi-user.target
 """
 _CUSTOMISED = ("firstrun.sh", "custom.toml", "rpi-preseed.toml")
-"""Files by which others set a card up, each in its own way."""
+"""Files by which other programs set a card up, each in its own way."""
 _SYSTEM_USERS = {"root", "daemon", "bin", "sys", "nobody", "cubist"}
 _SECRET = re.compile(r"(?m)^([-+ ]\s*passw(?:or)?d: ).*$")
 _PACKAGE_NAME = r"[A-Za-z0-9][A-Za-z0-9.+~_-]*\.deb"
@@ -106,10 +106,10 @@ class Wifi:
 
 @dataclass(frozen=True)
 class CardSettings:
-    """The owner's wishes for the card; :func:`plan_card` checks them.
+    """The owner's settings for the card; :func:`plan_card` checks them.
 
-    ``package`` is a Debian package that goes onto the card, ``repository`` a folder that `make
-    repository` made: one of both.
+    Exactly one of these is given: ``package``, a Debian package to put on the card, or
+    ``repository``, a folder made by `make repository`.
     """
 
     user: str
@@ -126,7 +126,7 @@ class CardSettings:
 class CardChange:
     """Changes of a card's boot partition.
 
-    ``outdated``: the package of an earlier run, which goes.
+    ``outdated``: the package of an earlier run, to be removed.
     """
 
     folder: Path
@@ -138,10 +138,10 @@ class CardChange:
 
     @property
     def names(self) -> list[str]:
-        """The names of the files that change, come or go, in that order of work."""
+        """The names of the files to change, add or remove, in the order of work."""
         names = [name for name, data in self.after.items() if self.before.get(name) != data]
         names += ["config.txt"] if self.boot.diff else []
-        # The command line makes the next start a first one: until then nothing is lost.
+        # The command line makes the next start a first one; an interruption before it does no harm.
         names.sort(key=lambda name: name == COMMAND_LINE)
         new = self.package is not None and not _same_file(self.package, self.folder)
         names += [self.outdated.name] if self.outdated else []
@@ -151,7 +151,7 @@ class CardChange:
     def diff(self) -> str:
         """The change of texts as a unified diff, without secrets; empty if there is none.
 
-        What somebody else wrote is named and not shown: any line of it may be a password.
+        Files that somebody else wrote are named but not shown: any line may be a password.
         """
         text = self.boot.diff
         for name, data in self.after.items():
@@ -210,7 +210,7 @@ class CardChange:
 def plan_card(folder: Path, wanted: CardSettings, *, replace: bool = False) -> CardChange:
     """Plan the files of a card's boot partition; nothing is written.
 
-    ``replace`` allows to set aside a set-up that somebody else made. Raises
+    ``replace`` allows setting aside a set-up that somebody else made. Raises
     :class:`InvalidRequest`, ``BadFile`` and ``BadProfile``.
     """
     _check_names(wanted)
@@ -245,12 +245,12 @@ def plan_card(folder: Path, wanted: CardSettings, *, replace: bool = False) -> C
 
 
 def _find_outdated(folder: Path, before: bytes, package: Path | None) -> Path | None:
-    """Return the package that our user-data named so far, unless the card keeps it."""
+    """Return the package named by our previous user-data, unless the card keeps it."""
     found = re.search(rf"{FIRST_BOOT} {BOOT}/({_PACKAGE_NAME}) ".encode(), before)
     if found is None:
         return None
     path = folder / found[1].decode()
-    # The partition takes small and capital letters for the same.
+    # The partition ignores the case of letters.
     stays = package is not None and package.name.casefold() == path.name.casefold()
     return path if path.is_file() and not stays else None
 
@@ -305,7 +305,7 @@ def _check_names(wanted: CardSettings) -> None:
 
 
 def _read_card(folder: Path) -> dict[str, bytes]:
-    """Return the texts of a boot partition; raises ``BadFile`` for images that do not fit."""
+    """Return the texts of a boot partition; raises ``BadFile`` for unsuitable images."""
     if not all((folder / name).is_file() for name in ("config.txt", COMMAND_LINE)):
         raise BadFile(
             f"{folder}: no boot partition of Raspberry Pi OS, which has config.txt and cmdline.txt"
@@ -329,7 +329,7 @@ def _read_card(folder: Path) -> dict[str, bytes]:
 
 
 def _refuse_others_work(folder: Path, before: Mapping[str, bytes]) -> None:
-    """Raise ``InvalidRequest`` if somebody wrote more than comments; the image's own are some."""
+    """Raise ``InvalidRequest`` if somebody added more than comments, which the image has too."""
     changed = [name for name in (USER_DATA, NETWORK) if _statements(before[name])]
     if b"ds=nocloud" in before[COMMAND_LINE]:
         changed.append(COMMAND_LINE)
@@ -346,19 +346,19 @@ def _statements(data: bytes) -> list[bytes]:
 
 
 def _is_ours(name: str, data: bytes) -> bool:
-    """Return whether we wrote a file; of the command line, whether it has our part."""
+    """Return whether we wrote a file or, for the command line, whether it has our part."""
     if name == COMMAND_LINE:
         return b"ds=nocloud;i=cubist-" in data
     return MARK.encode() in data.splitlines()[:2]
 
 
 def _may_be_shown(name: str, data: bytes) -> bool:
-    """Return whether a text has no password of others; a command line has none at all."""
+    """Return whether a text is free of other people's passwords; a command line always is."""
     return name == COMMAND_LINE or _is_ours(name, data)
 
 
 def _hash(password: str, before: bytes) -> str:
-    """Return a password as /etc/shadow has it, with the same salt as in ``before``."""
+    """Return a password's hash as in /etc/shadow, with the salt in ``before`` if it has one."""
     if not password or not password.isprintable():
         raise InvalidRequest("The password needs at least one character, and printable ones")
     old = re.search(rb"\$6\$([./0-9A-Za-z]{16})\$", before)
@@ -420,12 +420,12 @@ def _user_data(
     places: Sequence[Mapping[str, Any]],
     words: Sequence[str],
 ) -> bytes:
-    # `user` changes the image's own user, with its groups; a list `users` would make one without.
+    # `user` changes the image's own user and keeps its groups; `users` would create one without.
     user: dict[str, Any] = {"name": wanted.user, "shell": "/bin/bash"}
     user["lock_passwd"] = password is None
     if password is not None:
         user["passwd"] = password
-    # Without a password nobody could answer sudo.
+    # Without a password, nobody could answer sudo.
     user["sudo"] = "ALL=(ALL) NOPASSWD:ALL" if password is None else None
     if wanted.ssh_keys:
         user["ssh_authorized_keys"] = list(wanted.ssh_keys)
@@ -456,7 +456,7 @@ def _file(path: str, content: str, permissions: str) -> dict[str, Any]:
 
 
 def _network(wifi: Wifi | None, before: bytes, folder: Path) -> bytes:
-    """Return network-config; without Wi-Fi the image's own, whose network asks by DHCP."""
+    """Return network-config; without Wi-Fi, the image's own, which uses DHCP."""
     if wifi is None:
         backup = folder / f"{NETWORK}{BACKUP_SUFFIX}"
         if not _is_ours(NETWORK, before):
@@ -484,7 +484,7 @@ def _command_line(before: bytes, identity: str, wifi: Wifi | None) -> bytes:
 
 
 def _yaml(document: Mapping[str, Any]) -> str:
-    """Return a document as YAML, with texts of several lines as they are."""
+    """Return a document as YAML, with multi-line texts as blocks."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -500,7 +500,7 @@ def _yaml(document: Mapping[str, Any]) -> str:
 
 
 def _same_file(package: Path, folder: Path) -> bool:
-    """Return whether the card has the very package."""
+    """Return whether the card already has exactly this package."""
     there = folder / package.name
     if not there.is_file() or there.stat().st_size != package.stat().st_size:
         return False

@@ -1,4 +1,4 @@
-"""The serial ports of this computer, and the boards that show themselves there.
+"""The serial ports of this computer, and the boards that can be identified there.
 
 ``python -m robot.computer.serial_ports`` prints systemd/70-cubist.rules, by which udev names them.
 """
@@ -28,7 +28,7 @@ SYMLINK+="cubist", GROUP="dialout", MODE="0660", ENV{{ID_MM_DEVICE_IGNORE}}="1",
 
 @dataclass(frozen=True, slots=True)
 class SerialPort:
-    """A serial port: its device file, its title, and USB vendor and product if it is USB's."""
+    """A serial port: its device file, its title, and its USB vendor and product if it is on USB."""
 
     device: str
     title: str
@@ -38,7 +38,7 @@ class SerialPort:
 
     @property
     def board(self) -> str | None:
-        """The board there, if it is known or USB numbers identify it: an adapter's do not."""
+        """The board there, if it is known or its USB numbers identify it; an adapter's do not."""
         if self.board_name is not None:
             return self.board_name
         if self.vendor is None or self.product is None:
@@ -48,11 +48,11 @@ class SerialPort:
 
     @property
     def may_be_board(self) -> bool:
-        """True for what boards for Cubist's firmware are connected by."""
+        """True if boards for Cubist's firmware have such a USB vendor."""
         return any(self.vendor in family.usb_vendors for family in _families())
 
     def __str__(self) -> str:
-        """Return the port as it is listed for people."""
+        """Return the port as shown in lists."""
         return f"{self.device} ({self.title})"
 
 

@@ -1,8 +1,8 @@
 """Start the programs, after a check that their packages are Cubist's own.
 
-The wheel has this as the package ``cubist_robot``, which the commands call. ``robot``,
-``solver`` and ``vision`` are common names: another distribution may hide our packages or overwrite
-their files. So they are checked before the first import.
+In the wheel this is the package ``cubist_robot``, which the commands call. ``robot``, ``solver``
+and ``vision`` are common names: another distribution may hide our packages or overwrite their
+files. So this module checks them before the first import.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 PACKAGES = ("robot", "solver", "vision")
 FOLDER = __name__
-"""The package that this is installed as, named like the distribution."""
+"""The name of the package as installed, the same as the distribution's."""
 
 DISTRIBUTION = FOLDER.replace("_", "-")
 OWN = f"Install {DISTRIBUTION} into a virtual environment of its own"

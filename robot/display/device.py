@@ -1,4 +1,4 @@
-"""The display itself, over luma; the only file that imports it."""
+"""The display itself, driven by luma, which only this file imports."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 log = logging.getLogger("cubist-display")
 
 DISPLAY_ABSENT, DISPLAY_LOST = "display-fault", "display-lost"
-"""Codes of errors: the display, or the library for it, is not there, or no longer answers."""
+"""Error codes: the display or its library is missing; the display no longer answers."""
 
 
 class LumaDisplay:
-    """A display over luma, whose errors become ``PanelError``, as do those of the bus below it.
+    """A display driven by luma. Errors of luma and of the bus become ``PanelError``.
 
-    Opening the display that the profile describes raises one, too.
+    The constructor opens the display that the profile describes, and raises one, too.
     """
 
     def __init__(self, settings: DisplaySettings) -> None:
@@ -50,14 +50,14 @@ class LumaDisplay:
             raise PanelError(_complaint(self._controller, error), code=DISPLAY_LOST) from error
 
     def cleanup(self) -> None:
-        """Switch it off. Its bus is given back even if it no longer answers. Idempotent."""
+        """Switch it off, and release its bus even if it no longer answers. Idempotent."""
         device, bus = self._device, self._bus
         self._device = self._bus = None
         for part in (device, bus):
             try:
                 if part is not None:
                     part.cleanup()
-                    return  # a device gives its bus back, too
+                    return  # a device also releases its bus
             except Exception as error:
                 log.warning("switching the display off: %s", root_sentence(error))
 
@@ -68,11 +68,11 @@ _PACKAGES = {
     "spidev": "python3-spidev",
     "smbus2": "python3-smbus2",
 }
-"""Debian's packages, by the module that is missing."""
+"""Debian packages by the module that is missing."""
 
 
 def _complaint(controller: str, error: Exception) -> str:
-    """Say what is wrong, and what to do about it."""
+    """Return what is wrong, and what to do about it."""
     if isinstance(error, PanelError):
         return f"the display {controller} has no pins: {error}"
     why = root_sentence(error)
@@ -95,7 +95,7 @@ def _open_bus(settings: DisplaySettings) -> object:
     if settings.controller == "ssd1306":
         number = 1 if settings.bus is None else settings.bus
         return serial.i2c(port=number, address=settings.address)
-    RpiGpio()  # luma keeps to itself why pins cannot be had
+    RpiGpio()  # raises the reason if pins are unavailable; luma hides it
     pins = {"gpio_DC": settings.dc_gpio, "gpio_RST": settings.reset_gpio}
     return serial.spi(port=settings.bus or 0, device=settings.chip_select, **pins)
 
@@ -115,9 +115,9 @@ def _open_device(settings: DisplaySettings, bus: object) -> object:
 
 
 def _class_of(devices: ModuleType, settings: DisplaySettings) -> Callable[..., object]:
-    """luma's class, also for a panel that begins elsewhere in its controller's memory.
+    """Return luma's class, also for a panel with an offset in its controller's memory.
 
-    That of the ST7735 has parameters for it; that of the ST7789 always begins in the corner.
+    The ST7735's class has parameters for it. The ST7789's class always starts in the corner.
     """
     kind: Any = getattr(devices, settings.controller)
     x, y = settings.offset

@@ -1,4 +1,4 @@
-"""Draws a view as a picture of a display's size, in colour or in black and white."""
+"""Drawing of a view as a picture of a display's size, in colour or in black and white."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ FONTS = tuple(
         "truetype/dejavu/DejaVuSans.ttf",
     )
 )
-"""Of fonts-noto-cjk, which alone has Japanese, and fonts-dejavu-core; else Pillow's own."""
+"""Fonts of fonts-noto-cjk, the only one with Japanese, and fonts-dejavu-core; else Pillow's own."""
 
 JAPANESE = "ja"
 SMALLEST = 8
-"""Height of a letter, in pixels, that can still be read."""
+"""Minimum height of a readable letter, in pixels."""
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 def has_font_for(language: str) -> bool:
-    """Return whether this machine has letters for a language; only Japanese needs others."""
+    """Return whether this machine has a font for a language; only Japanese needs a special one."""
     return language != JAPANESE or FONTS[0].exists()
 
 
@@ -96,7 +96,7 @@ def _lines(
     row: int,
     ink: int | str,
 ) -> None:
-    """Draw texts below each other, as large as all of them fit; cut off the rest with dots."""
+    """Draw texts below each other in the largest font in which all fit; cut the rest with dots."""
     left, top, right, bottom = box
     for height in range(row, SMALLEST - 1, -1):
         font = _font(height)
@@ -131,7 +131,7 @@ def _break_line(line: str, width: int, font: Font) -> Iterator[str]:
 
 
 def _fitting(text: str, width: int, height: int) -> Font:
-    """Return the largest font in which a text is no higher and no wider."""
+    """Return the largest font in which a text is no higher than ``height`` and fits ``width``."""
     font = _font(height)
     for smaller in range(height, SMALLEST - 1, -1):
         font = _font(smaller)

@@ -27,13 +27,13 @@ from solver.errors import CubistError, InvalidRequest
 log = logging.getLogger("cubist-display")
 
 PERIOD_S = 0.25
-"""A full picture of the largest display takes 0.1 s on its way."""
+"""Seconds between pictures; sending a full picture to the largest display takes 0.1 s."""
 
 COUNTED = 100
-"""Of the latest runs, in the statistics."""
+"""Number of latest runs in the statistics."""
 
 EXIT_LOST, EXIT_USAGE = 1, 2
-"""Exit codes: systemd starts it again after the first, not after the second."""
+"""Exit codes: systemd restarts the program after the first, not after the second."""
 
 
 def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
 
 
 def _load_profile(client: ControlClient, name: str) -> RobotProfile:
-    """Return the profile with which the daemon runs; if it does not run yet, the file's."""
+    """Return the profile that the daemon runs with, or the file's if it does not run yet."""
     try:
         return parse_profile(client.call(RUNNING_PROFILE)["text"], name)
     except (DaemonError, RequestError):
@@ -140,7 +140,7 @@ class Front:
 
     def press(self, button: MenuButton) -> None:
         """Carry out a press in the background."""
-        self._look_at_robot()  # it decides whether a press stops what is under way
+        self._look_at_robot()  # updates whether a press stops the robot
         action = self._menu.press(button, working=self._is_working)
         if action is not None:
             log.info("menu: %s", action)

@@ -1,4 +1,4 @@
-"""The display's buttons and the menu behind them: presses from pins, and what a press asks for."""
+"""The display's buttons and the menu behind them: presses from pins, and actions from presses."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ MenuButton = Literal["next", "select", "previous"]
 Presses = queue.SimpleQueue[MenuButton]
 
 POLL_S = 0.005
-"""While a contact may be about to change."""
+"""Seconds between polls while a contact may be about to change."""
 
 IDLE_POLL_S = 0.5
-"""Edges wake the thread; this is for one that was missed."""
+"""Seconds between polls otherwise. Edges wake the thread, but one may be missed."""
 
 OPEN_S = 15.0
-"""Time without a press after which the menu closes."""
+"""Seconds without a press after which the menu closes."""
 
 NOTICE_S = 8.0
-"""Time that a refusal is shown, unless a button is pressed."""
+"""Seconds for which a refusal is shown, unless a button is pressed."""
 
 
 class MenuAction(StrEnum):
-    """Actions of the menu, in English; ``STOP`` is no entry."""
+    """Actions of the menu, in English; ``STOP`` is not an entry."""
 
     SOLVE = "Solve"
     SCRAMBLE = "Scramble"
@@ -56,9 +56,9 @@ ENTRIES = tuple(action for action in MenuAction if action is not MenuAction.STOP
 
 @dataclass(frozen=True)
 class MenuPage:
-    """A page shown in place of the robot: the entry chosen, or ``notice`` in place of entries.
+    """A page shown instead of the robot: the chosen entry, or ``notice`` instead of entries.
 
-    ``confirms``: the chosen entry is asked for once more.
+    ``confirms``: the chosen entry needs another press.
     """
 
     chosen: int = 0
@@ -67,7 +67,7 @@ class MenuPage:
 
 
 class Menu:
-    """The state of the menu; None is closed. ``clock`` gives seconds."""
+    """The state of the menu; without a page it is closed. ``clock`` gives seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -76,15 +76,15 @@ class Menu:
 
     @property
     def page(self) -> MenuPage | None:
-        """Return the page that is open, if any."""
+        """The open page, if any."""
         return self._page if self._clock() < self._until else None
 
     def press(self, button: MenuButton, *, working: bool) -> MenuAction | None:
-        """Take a press. Return the action that it asks for, if any.
+        """Handle a press, and return the action that it requests, if any.
 
-        While a job is under way or somebody calibrates (``working``) there is no menu: select stops
-        the robot, others do nothing.
-        The first press otherwise only opens the menu, so that no single press moves the robot.
+        While a job runs or somebody calibrates (``working``) there is no menu: select stops the
+        robot, other buttons do nothing. Otherwise the first press only opens the menu, so that no
+        single press moves the robot.
         """
         page = self.page
         if working:
@@ -164,7 +164,7 @@ class Buttons:
         self.woken = threading.Event()
 
     def open(self) -> None:
-        """Take the pins; raises :class:`PanelError`."""
+        """Set up the pins; raises :class:`PanelError`."""
         try:
             for pin in self._buttons:
                 self._gpio.setup_input(pin, self._pull)
@@ -174,7 +174,7 @@ class Buttons:
             raise
 
     def poll(self) -> Iterator[MenuButton]:
-        """Look at the pins once; the buttons that were let go just now."""
+        """Read the pins once, and yield the buttons that were just released."""
         for pin, (name, button) in self._buttons.items():
             pressed = self._gpio.input(pin) == self._active
             if button.sample(pressed, self._clock()) is not None:
@@ -182,11 +182,11 @@ class Buttons:
 
     @property
     def poll_s(self) -> float:
-        """Seconds until the next look is due, unless an edge comes first."""
+        """Seconds until the next poll, unless an edge comes first."""
         return POLL_S if any(one.settling for _, one in self._buttons.values()) else IDLE_POLL_S
 
     def close(self) -> None:
-        """Give the pins back."""
+        """Release the pins."""
         self._gpio.cleanup()
 
     def _edge(self, pin: int) -> None:
@@ -198,7 +198,7 @@ class Buttons:
 def pressed(
     settings: DisplayButtonSettings, make_gpio: Callable[[], Gpio] = RpiGpio
 ) -> Iterator[Presses]:
-    """Yield the presses. If the buttons fail, a warning is logged and the display goes on."""
+    """Yield the presses. If the buttons fail, log a warning; the display works without them."""
     presses: Presses = queue.SimpleQueue()
     ended = threading.Event()
     try:
@@ -211,7 +211,7 @@ def pressed(
 
     def watch() -> None:
         while not ended.is_set():
-            buttons.woken.clear()  # before the look: what comes during it calls for another
+            buttons.woken.clear()  # before polling: an edge during the poll needs another
             try:
                 for name in buttons.poll():
                     presses.put(name)

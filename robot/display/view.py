@@ -96,7 +96,7 @@ def view_of(
 
 
 def moves_left(live: LiveStateJson) -> int | None:
-    """Return how many moves of the motion under way are not done yet; None if it turns nothing."""
+    """Return the number of moves left in the current motion; None if it turns nothing."""
     motion = live["motion"]
     if motion is None or not motion["move_ends_us"]:
         return None

@@ -1,1 +1,1 @@
-"""``cubist-web``: the page on the robot, a process of its own that only talks to the daemon."""
+"""``cubist-web``: the page on the robot, served by a process that only talks to the daemon."""

@@ -1,7 +1,7 @@
-"""Who may use the page: names and origins of requests, the token, and the sessions it opens.
+"""Access to the page: names and origins of requests, the token, and the sessions it opens.
 
-Each guard stands against one attack; ``tests/web/test_attacks.py`` makes them all, with and without
-the guard.
+Each guard prevents one attack; ``tests/web/test_attacks.py`` tries them all, with and without the
+guard.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ TOKEN_BYTES = 32
 IDLE_LIMIT_S = 7 * 24 * 3600.0
 MOST_SESSIONS = 64
 MOST_FAILURES = 10
-"""Wrong tokens a minute from one address; it is then locked out until the minute is over."""
+"""Maximum wrong tokens a minute from an address, which is locked out for the rest of the minute."""
 
 MOST_KEPT = 1000
 
 _TOKEN = re.compile("[A-Za-z0-9_-]{43}")
 
 OWN_HEADER = "X-Cubist"
-"""Only scripts of the same origin can send it: forms cannot, and others must ask first."""
+"""A header that only scripts of the same origin can send: forms cannot, others must ask first."""
 
 HEADERS = {
     "Content-Security-Policy": "; ".join(
@@ -61,7 +61,7 @@ HEADERS = {
 
 
 class Refusal(Exception):
-    """A request that is turned away; ``status`` is HTTP's, ``error`` a stable name."""
+    """A rejection of a request; ``status`` is HTTP's, ``error`` a stable name."""
 
     def __init__(self, status: int, error: str, reason: str) -> None:
         super().__init__(reason)
@@ -110,7 +110,7 @@ def check_own_header(request: web.Request) -> None:
 
 
 def _host_of(header: str) -> str:
-    """Return the name or address in a Host header, without port and brackets; else nothing."""
+    """Return the name or address in a Host header, without port and brackets; empty if invalid."""
     try:
         return urlsplit(f"//{header}").hostname or ""
     except ValueError:
@@ -163,7 +163,7 @@ def keep_token(folder: Path | None, name: str, token: str) -> None:
 
 @dataclass
 class _Session:
-    """A session: when it was used last, in seconds, and whether it may only watch."""
+    """A session: the time of its last use, in seconds, and whether it may only watch."""
 
     used_at: float
     is_viewer: bool
@@ -172,9 +172,9 @@ class _Session:
 class Sessions:
     """The open sessions by their random ids. ``clock`` gives seconds.
 
-    A session of ``viewer_token`` may only watch. Viewers and owners each have room of their own, so
-    that no number of viewers ends an owner's session. ``ended`` is called with the id of each
-    session that ends, so that its tabs can be closed.
+    A session of ``viewer_token`` may only watch. Viewers and owners have separate limits, so that
+    no number of viewers ends an owner's session. ``ended`` is called with the id of each session
+    that ends, so that its tabs can be closed.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class Sessions:
     def open(self, token: str, address: str) -> str:
         """Return the id of a new session; raises :class:`Refusal` for a wrong token.
 
-        ``address`` is where the token comes from. Too many wrong ones lock only that address out.
+        ``address`` is the sender's. Too many wrong tokens lock out only that address.
         """
         now = self._clock()
         while self._failures and now - self._failures[0][0] >= 60.0:

@@ -33,9 +33,9 @@ class PageError(CubistError):
 
 
 class Announcement(ApiDocument):
-    """The page's addresses, each with the token; those for viewers have another one.
+    """The page's addresses, each with the token; those for viewers have another token.
 
-    ``process`` serves it; ``local``: only this machine reaches it.
+    ``process``: the id of the process that serves it. ``local``: only this machine can reach it.
     """
 
     urls: tuple[PageAddress, ...] = Field(min_length=1)
@@ -44,7 +44,7 @@ class Announcement(ApiDocument):
     local: bool
 
     def publish(self, folder: Path) -> Path:
-        """Write the file and return its path, to be removed at the end."""
+        """Write the file and return its path; the caller removes it at the end."""
         path = folder / FILE_NAME
         write_atomically(path, self.model_dump_json().encode(), mode=MODE)
         return path
@@ -72,7 +72,7 @@ def find_page(environ: Mapping[str, str] = os.environ) -> Announcement:
 
 
 def read_announcement(path: Path) -> Announcement:
-    """Return what a file announces; raises :class:`solver.files.BadFile`."""
+    """Return the announcement in a file; raises :class:`solver.files.BadFile`."""
     return read_document(path, Announcement, LARGEST_ANNOUNCEMENT)
 
 

@@ -52,7 +52,7 @@ from solver.files import BadFile
 log = logging.getLogger("cubist-web")
 
 MAX_BODY = 128 * 1024
-"""Bytes; the largest is a profile of 64 KB as JSON."""
+"""Maximum bytes of a request's body; the largest is a profile of 64 KB as JSON."""
 
 HEARTBEAT_S = 20.0
 
@@ -69,7 +69,7 @@ SOCKETS = frozenset({"/ws", "/ws/guide"})
 OWNERS = frozenset({"/ws/guide", "/api/viewers", "/api/manage", "/api/simulation"}) | {
     f"/api{endpoint.path}" for endpoint in EXAMINING if "{" not in endpoint.path
 }
-"""Read-only paths that viewers may not use, nor any path below one of them."""
+"""Read-only paths that viewers may not use, including all paths below them."""
 
 PUBLIC = frozenset({"/", "/login"})
 """Paths that need no session, like the page's own files; none of them is secret."""
@@ -80,13 +80,13 @@ FORWARDED = tuple(
     # The first two come over the WebSocket, and the page needs no profile but the one in force.
     if endpoint not in {EVENTS, PICTURE, RUNNING_PROFILE}
 )
-"""The daemon's routes that are available below ``/api``; it would answer no others."""
+"""The daemon's routes that are available below ``/api``; the daemon would answer no others."""
 
 SLOW: Final[Mapping[Endpoint[object], float]] = {CHECK_UP: 70.0}
-"""Seconds within which the daemon answers what takes it longer than usual."""
+"""Time limits in seconds for requests that take the daemon longer than usual."""
 
 QUERY = frozenset({"count", "level", "after"})
-"""Parameters of a query that are passed on to the daemon."""
+"""Query parameters that are passed on to the daemon."""
 
 _PART = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,64}")
 """A part of a path that may be passed on to the daemon."""
@@ -300,7 +300,7 @@ async def _serve_tab(hub: Hub, sessions: Sessions, request: web.Request) -> web.
     if hub.is_full(may_stop=may_stop):
         raise Refusal(503, "too-many", PageReason.TOO_MANY_TABS)
     socket = await _open_socket(request)
-    if sessions.is_open(session):  # it may have ended meanwhile, and nobody would close its tab
+    if sessions.is_open(session):  # it may have ended meanwhile; then nothing closes its tab
         await hub.serve(session, socket, request.transport, may_stop=may_stop)
     else:
         await socket.close()
@@ -312,7 +312,7 @@ async def _describe_session(sessions: Sessions, request: web.Request) -> web.Str
 
 
 async def _describe_viewers(sessions: Sessions, request: web.Request) -> web.StreamResponse:
-    """Send the address for viewers under the name by which the owner has come, with its QR code."""
+    """Send the address for viewers, with the host name of the owner's request, and its QR code."""
     import segno
 
     url = f"{request.scheme}://{request.host}/#{sessions.viewer_token}"

@@ -1,7 +1,7 @@
-"""The guided calibration of a tab: a process of its own for as long as somebody calibrates.
+"""The guided calibration of a tab: a process of its own while somebody calibrates.
 
-Everything that sees and computes is loaded here, so that the page's server stays small. The server
-passes on lines of JSON and ends the process when the tab goes; maintenance ends with it.
+All code for vision and calculations is loaded here, so that the page's server stays small. The
+server passes on lines of JSON and ends the process when the tab closes; maintenance ends with it.
 
     server -> guide   a :class:`robot.guide.state.DialogPress`
     guide  -> server  a :class:`robot.guide.state.DialogState`, {"picture": JPEG in base64},
@@ -62,7 +62,7 @@ def make_guide(session: Session, write: Callable[[JsonObject], None]) -> GuideSe
 def run_guide(guide: GuideSession, lines: Iterable[str]) -> None:
     """Run a guide session until there are no more lines.
 
-    Raises what :class:`robot.api.client.ControlClient` raises.
+    Raises the errors of :class:`robot.api.client.ControlClient`.
     """
     threading.Thread(target=_read_presses, args=(guide, lines), daemon=True).start()
     guide.run([MenuDialog])

@@ -1,15 +1,15 @@
-"""The open tabs of the page: each has one WebSocket for events, pictures and stop, and one a guide.
+"""The open tabs of the page, each with a WebSocket for events, pictures and stop, one with a guide.
 
-A browser allows six connections to a host, all its tabs together. Since each tab has only its
+A browser allows six connections to a host for all its tabs together. Since each tab has only its
 WebSocket open, even the twelfth tab sends a stop at once.
 
     tab  -> {"do": "stop" | "estop" | "frame"}
     tab <-  {"event": ...}, {"status": ...}, {"live": ...}, {"gone": reason}, {"stopped": ...},
             or bytes: the picture's number and its age in ms (4 bytes each, big-endian), and a JPEG
 
-The guided calibration of a tab is a process of its own, :mod:`robot.web.guide_process`. The two
-exchange JSON, one document a message or line, which is passed on unread. Maintenance ends with the
-process, whatever ends that.
+The guided calibration of a tab is a separate process, :mod:`robot.web.guide_process`. The two
+exchange JSON, one document per message or line. It is passed on as it is, after a check that a
+tab's message is an object with ``do``. Maintenance ends with the process, whatever ends it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_TABS = 32
 QUEUE_LENGTH = 256
 LONGEST_MESSAGE = 1024
 MOST_MESSAGES = 100
-"""Limit for one tab in a second."""
+"""Maximum messages of one tab per second."""
 
 RETRY_S = 0.5
 FRAME_PERIOD_S = 0.25
@@ -46,7 +46,7 @@ VIDEO_PERIOD_S = 0.1
 NO_FRAME_S = 1.0
 LONGEST_AGE_MS = 2**32 - 1
 LONGEST_LINE = 8 * 1024 * 1024
-"""Limit for a line of the guide: a large camera's picture in base64."""
+"""Maximum bytes of a line of the guide: a large camera's picture in base64."""
 
 STOPS: Mapping[str, bytes] = {"stop": b"{}", "estop": b'{"emergency": true}'}
 
@@ -71,7 +71,7 @@ class Tab:
         self._queue: asyncio.Queue[str | bytes | None] = asyncio.Queue()
 
     def put(self, message: str | bytes) -> None:
-        """Send something soon; a tab that does not keep up is cut off."""
+        """Queue a message; a tab that does not keep up is disconnected."""
         if self._queue.qsize() < QUEUE_LENGTH:
             self._queue.put_nowait(message)
         elif self._transport is not None:
@@ -93,9 +93,9 @@ class Tab:
 
 
 class Hub:
-    """Follow the daemon while a tab is open and inform all tabs; use as an async context.
+    """An async context that follows the daemon while a tab is open and informs all tabs.
 
-    ``guides``: the guided calibration, which ends with its session, too.
+    ``guides``: the guided calibration, which also ends with its session.
     """
 
     def __init__(self, daemon: AsyncControlClient, guides: Guides) -> None:
@@ -107,7 +107,7 @@ class Hub:
         self._gone: str | None = PageReason.NOT_YET
         self._frame: tuple[int, bytes] = (0, b"")
         self._framed_at = 0.0
-        """When the frame was taken, in seconds of the event loop's clock."""
+        """Time at which the frame was taken, in seconds of the event loop's clock."""
         self._is_turning = False
         self._turns_begun = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -122,7 +122,7 @@ class Hub:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def is_full(self, *, may_stop: bool) -> bool:
-        """Return whether no other tab of this kind may open: tabs of viewers leave owners room."""
+        """Return whether no other tab of this kind may open; viewers leave room for owners."""
         return sum(tab.may_stop is may_stop for tab in self._tabs) >= MOST_TABS
 
     def end_session(self, session: str) -> None:
@@ -163,7 +163,7 @@ class Hub:
                 self._pause()
 
     async def _obey(self, tab: Tab) -> None:
-        """Do what a tab asks for, until it closes."""
+        """Carry out the requests of a tab until it closes."""
         async for message in read_messages(tab.socket):
             asked = str(message["do"])
             if asked in STOPS and not tab.may_stop:
@@ -194,7 +194,7 @@ class Hub:
             self._watching = [asyncio.create_task(each) for each in work]
 
     def _pause(self) -> None:
-        """Ask for neither events nor pictures while nobody watches."""
+        """Stop asking for events and pictures, because nobody watches."""
         for task in self._watching:
             task.cancel()
         self._watching = []
@@ -220,7 +220,7 @@ class Hub:
                 await asyncio.sleep(RETRY_S)
 
     async def _send_state(self, tab: Tab | None = None) -> None:
-        """Send the present state to one tab, or all; ask again if an event came meanwhile."""
+        """Send the current state to one tab, or all; ask again if an event came meanwhile."""
         for _ in range(3):
             count = self._event_count
             status = await self._daemon.request(STATUS)
@@ -247,7 +247,7 @@ class Hub:
             tab.put(text)
 
     def _note_state(self, state: object) -> None:
-        """Note the robot's state: once it turns, the next picture comes at once."""
+        """Record the robot's state; when it begins to turn, the next picture is due at once."""
         was_turning, self._is_turning = self._is_turning, state == "turning"
         if self._is_turning and not was_turning:
             self._turns_begun.set()
@@ -291,9 +291,9 @@ class Hub:
 
 
 async def read_messages(socket: web.WebSocketResponse) -> AsyncIterator[JsonObject]:
-    """Yield what a tab sends, until it closes or sends something the page never sends.
+    """Yield the messages of a tab until it closes or sends something the page never sends.
 
-    A message is an object that says what to ``do``; there are at most 100 in a second.
+    A message is an object with ``do``; at most 100 are allowed per second.
     """
     loop = asyncio.get_running_loop()
     second, count = loop.time(), 0
@@ -324,8 +324,8 @@ def reason_of(error: DaemonError | RequestError) -> str:
 class Guides:
     """The guide, at most one at a time.
 
-    ``daemon``: its socket for guides, which exists only if the owner lets the page calibrate. None:
-    nobody may calibrate.
+    ``daemon``: the daemon's socket for guides, which exists only if the owner lets the page
+    calibrate. None: nobody may calibrate.
     """
 
     def __init__(self, daemon: Path | None) -> None:
@@ -386,7 +386,7 @@ class Guides:
 
 
 async def _pass_states(process: asyncio.subprocess.Process, socket: web.WebSocketResponse) -> None:
-    """Pass on what the guide shows; when it ends, tell the tab why and close it."""
+    """Pass on the guide's states; when it ends, send the tab the reason and close it."""
     assert process.stdout is not None
     said_why = False
     with contextlib.suppress(ConnectionError, ValueError):
@@ -401,7 +401,7 @@ async def _pass_states(process: asyncio.subprocess.Process, socket: web.WebSocke
 
 
 async def _pass_presses(process: asyncio.subprocess.Process, socket: web.WebSocketResponse) -> None:
-    """Pass on what the tab sends."""
+    """Pass on the messages of the tab."""
     assert process.stdin is not None
     async for pressed in read_messages(socket):
         with contextlib.suppress(ConnectionError):

@@ -39,10 +39,9 @@ class PageOptions:
     """The program's options.
 
     ``daemon``: its socket for the page. ``announce``: folder for the page's address. ``state``:
-    folder for the token; None: a new one each time. ``names``: more names of this machine.
-    ``calibrates``: the robot may be calibrated on the page. ``manages``: its profile may be changed
-    and its daemon restarted there. ``simulated_by``: the socket of the simulation for a person's
-    hands.
+    folder for the token (None: a new token each time). ``names``: more names of this machine.
+    ``calibrates``: the page may calibrate the robot. ``manages``: the page may change its profile
+    and restart its daemon. ``simulated_by``: the simulation's socket for a person's hands.
     """
 
     bind: str

@@ -1,4 +1,4 @@
-"""Hands for a simulated robot: what `cubist simulate scramble` and its like do, from the page."""
+"""Hands for a simulated robot: `cubist simulate scramble` and similar commands, from the page."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LONGEST_ANSWER = 64 * 1024
 class HandRequest(ApiRequest):
     """An action of a person at the robot.
 
-    A ``scramble`` has ``moves`` from the solved cube, or else a ``seed``; a ``fault`` its name, as
-    `cubist simulate fault` takes it.
+    A ``scramble`` has ``moves`` from the solved cube, or else a ``seed``. A ``fault`` has its name,
+    as in `cubist simulate fault`.
     """
 
     do: Literal["scramble", "insert", "remove", "fault", "mend"]
@@ -32,7 +32,7 @@ class HandRequest(ApiRequest):
 async def perform(socket: Path, request: JsonObject) -> JsonObject:
     """Have the simulation at ``socket`` perform a request and return its answer.
 
-    Raises :class:`Refusal`, and :class:`InvalidRequest` for what does not exist.
+    Raises :class:`Refusal`, and :class:`InvalidRequest` if it names something that does not exist.
     """
     try:
         async with asyncio.timeout(ANSWER_LIMIT_S):

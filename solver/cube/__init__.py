@@ -1,1 +1,1 @@
-"""Cubes: stickers, pieces, notation, what is legal."""
+"""Cubes: stickers, pieces, notation, legality."""

@@ -1,4 +1,4 @@
-"""The turned centres of a 3x3x3: they show on cubes with a picture or a logo."""
+"""The turned centres of a 3x3x3, which show on cubes with a picture or a logo."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ALONE = (
     "R L' F2 B2 R L' U R L' F2 B2 R L' D'",
     "M E M' U M E' M' U'",
 )
-"""Turns that leave all pieces where they are and turn the centre of U by a half, U and D by a
-quarter against each other, or U and L."""
+"""Turns that leave all pieces in place. They turn the centre of U by a half, those of U and D by a
+quarter in opposite directions, or those of U and L."""
 
 
 def count_turns(moves: Iterable[Move]) -> CentreTurns:
-    """Return how far ``moves`` turn each centre against the pieces around it."""
+    """Return the turns that ``moves`` give each centre, relative to the pieces around it."""
     turned = dict.fromkeys(FACES, 0)
     for move in face_turns(moves):
         turned[move.face] = (turned[move.face] + move.quarters) % 4
@@ -40,7 +40,7 @@ def turn_upright(cube: Cube, turned: CentreTurns) -> CentreTurns:
     """Return the turns that a solution of ``cube`` must make to leave ``turned`` centres upright.
 
     Every quarter turn exchanges corners and turns a centre, so both are odd or both even. Raises
-    InvalidRequest where they are not: some centre is turned by a quarter of which nobody spoke.
+    InvalidRequest if they are not: some centre has a quarter turn that is missing in ``turned``.
     """
     if sum(turned) % 2 != permutation_parity(cube.corners[:, 0]):
         raise InvalidRequest(
@@ -57,14 +57,14 @@ def name_turns(turned: CentreTurns) -> dict[str, int]:
 
 
 def write_turns(turned: CentreTurns) -> str:
-    """Return moves that turn centres so, as :func:`count_turns` reads them."""
+    """Return moves that turn centres like this, as :func:`count_turns` reads them."""
     ends = ("", "", "2", "'")
     written = zip(FACES, turned, strict=True)
     return " ".join(face + ends[quarters] for face, quarters in written if quarters)
 
 
 def turn_alone(turned: CentreTurns) -> tuple[Move, ...]:
-    """Return moves that turn the centres so and move nothing else; an even number of quarters."""
+    """Return moves that turn the centres by an even number of quarters and move nothing else."""
     moves: list[Move] = []
     while any(turned):
         rests = {
@@ -87,5 +87,5 @@ def _centres_alone() -> dict[CentreTurns, tuple[Move, ...]]:
 
 
 def _count_left(turned: CentreTurns) -> int:
-    """Return quarters that are left, where odd ones count twice: they go in pairs."""
+    """Return the remaining quarters; odd ones count twice, as they are turned in pairs."""
     return sum(min(q, 4 - q) + q % 2 for q in turned)

@@ -21,7 +21,7 @@ from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation
 
 SLOTS = CORNERS + EDGES
-"""The 20 slots of ``states`` by number; the same names are the cubies'."""
+"""The 20 slots of ``states`` by number; cubies have the same names."""
 
 SINGMASTER_SLOTS = (
     *("UF", "UR", "UB", "UL", "DF", "DR", "DB", "DL", "FR", "FL", "BR", "BL"),
@@ -44,7 +44,7 @@ class Cube(PieceCube):
     slots: ClassVar[tuple[str, ...]] = SLOTS
 
     def __init__(self, states: NDArray[np.integer[Any]]) -> None:
-        """Take integers[20, 2] in :data:`SLOTS` order; IllegalCube names what is wrong."""
+        """Take integers[20, 2] in :data:`SLOTS` order; raises IllegalCube with the reason."""
         object.__setattr__(self, "states", _check_states(np.asarray(states)))
 
     @classmethod
@@ -60,7 +60,7 @@ class Cube(PieceCube):
 
     @classmethod
     def from_singmaster(cls, text: str) -> Cube:
-        """Read the 20 words of what stands in :data:`SINGMASTER_SLOTS`, turned as written."""
+        """Read 20 words: the pieces in :data:`SINGMASTER_SLOTS`, turned as written."""
         words = text.split()
         if len(words) != len(SINGMASTER_SLOTS):
             raise BadNotation(
@@ -77,12 +77,12 @@ class Cube(PieceCube):
 
     @classmethod
     def from_moves(cls, moves: str | Iterable[Move]) -> Cube:
-        """The solved cube after ``moves``."""
+        """Return the solved cube after ``moves``."""
         return cls.solved().apply(moves)
 
     @classmethod
     def random(cls, rng: np.random.Generator) -> Cube:
-        """A uniformly random legal cube."""
+        """Return a uniformly random legal cube."""
         corners, edges = rng.permutation(8), rng.permutation(12)
         if legality.permutation_parity(corners) != legality.permutation_parity(edges):
             edges[[0, 1]] = edges[[1, 0]]
@@ -108,11 +108,11 @@ class Cube(PieceCube):
         return self == Cube.solved()
 
     def move(self, move: Move) -> Cube:
-        """The cube after one move."""
+        """Return the cube after one move."""
         return self.apply((move,))
 
     def apply(self, moves: str | Iterable[Move]) -> Cube:
-        """The cube after ``moves``, a string or parsed moves."""
+        """Return the cube after ``moves``, a string or parsed moves."""
         parsed = parse_moves(moves) if isinstance(moves, str) else moves
         cube = self
         for turn in face_turns(parsed):
@@ -120,7 +120,7 @@ class Cube(PieceCube):
         return cube
 
     def one_hot(self) -> NDArray[np.uint8]:
-        """uint8[20, 24]: a one at ``cubie + 8 * orientation`` of corners, ``+ 12 *`` of edges."""
+        """Return uint8[20, 24]: 1 at ``cubie + 8 * orientation``, for edges ``+ 12 *``."""
         return _HOT_ROWS[self.states[:, 0] + self.states[:, 1] * _HOT_COLUMNS]
 
 
@@ -141,12 +141,12 @@ _HOT_COLUMNS = np.repeat([8, 12], (8, 12)).astype(np.uint8)
 
 @cache
 def face_turn(face: str, quarters: int) -> Cube:
-    """The solved cube after ``quarters`` clockwise quarter turns of ``face``."""
+    """Return the solved cube after ``quarters`` clockwise quarter turns of ``face``."""
     return Cube(states_after(SLOTS, 3, geometry.turn(3, face, 1, 1, quarters)))
 
 
 def _check_states(states: NDArray[np.integer[Any]]) -> States:
-    """Return a read-only copy of ``states``; IllegalCube names what is wrong."""
+    """Return a read-only copy of ``states``; raises IllegalCube with the reason."""
     if states.shape != (20, 2):
         raise BadNotation(f"The states of a 3x3x3 are [20, 2] integers, not {states.shape}.")
     legality.check_range(states[:8], CORNERS)
@@ -166,7 +166,7 @@ AnyCube = Cube | PocketCube | StickerCube
 
 
 def from_facelets(letters: str, size: int) -> AnyCube:
-    """The cube of ``size`` that looks like ``letters``; BadNotation or IllegalCube if none does."""
+    """Return the cube that looks like ``letters``; BadNotation or IllegalCube if none does."""
     if size == 3:
         return Cube.from_facelets(letters)
     if size == 2:
@@ -175,7 +175,7 @@ def from_facelets(letters: str, size: int) -> AnyCube:
 
 
 def from_scramble(moves: str, size: int) -> AnyCube:
-    """The solved cube of ``size`` after ``moves``; BadNotation says which move is none."""
+    """Return the solved cube of ``size`` after ``moves``; BadNotation names a wrong move."""
     if size == 3:
         return Cube.from_moves(moves)
     if size == 2:

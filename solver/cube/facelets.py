@@ -1,9 +1,10 @@
 """Places of the stickers of an NxNxN cube, and the permutations of turns.
 
-Everything here follows from six unit vectors and the two directions of reading of each face, so any
-size is the same code. A sticker's place is an integer vector: the face's normal times ``N`` plus
-steps of 2 across the face, which keeps even and odd sizes on one grid. Faces and rows are read as
-in Kociemba's drawing: U with B at its top edge, D with F at its top edge, the others with U on top.
+Everything here follows from six unit vectors and the two reading directions of each face, so all
+sizes share the same code. A sticker's place is an integer vector: the face's normal times ``N``
+plus steps of 2 across the face, which keeps even and odd sizes on one grid. Faces and rows are read
+as in Kociemba's drawing: U with B at its top edge, D with F at its top edge, the others with U on
+top.
 """
 
 from __future__ import annotations
@@ -34,28 +35,28 @@ READING = {
     "L": ((0, -1, 0), (0, 0, 1)),
     "B": ((0, -1, 0), (-1, 0, 0)),
 }
-"""Per face the direction of increasing row and of increasing column."""
+"""The directions of increasing row and of increasing column of each face."""
 
 OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
-"""The face across the cube."""
+"""The opposite face of each face."""
 
 Permutation = NDArray[np.int32]
 """``after = before[permutation]``: entry ``i`` is where the sticker now at ``i`` came from."""
 
 
 def vector(face: str) -> NDArray[np.int64]:
-    """The outward normal of ``face``, int64[3]."""
+    """Return the outward normal of ``face``, int64[3]."""
     return np.array(NORMALS[face], dtype=np.int64)
 
 
 def face_towards(direction: NDArray[np.int64]) -> str:
-    """The face whose outward normal is ``direction``."""
+    """Return the face whose outward normal is ``direction``."""
     wanted = tuple(int(part) for part in direction)
     return next(face for face, normal in NORMALS.items() if normal == wanted)
 
 
 def rotation(face: str, quarters: int) -> NDArray[np.int64]:
-    """Matrix int64[3, 3] of ``quarters`` clockwise quarter turns about ``face``'s normal."""
+    """Return the matrix int64[3, 3] of ``quarters`` clockwise quarter turns about ``face``."""
     normal = vector(face)
     across = np.cross(np.eye(3, dtype=np.int64), normal).T
     quarter = np.outer(normal, normal) + across
@@ -65,7 +66,7 @@ def rotation(face: str, quarters: int) -> NDArray[np.int64]:
 
 @cache
 def places(size: int) -> NDArray[np.int64]:
-    """Place of every facelet, int64[6 * size**2, 3], read-only, in facelet-string order."""
+    """Return every facelet's place, int64[6 * size**2, 3], read-only, in facelet-string order."""
     steps = 2 * np.arange(size) - (size - 1)
     faces = [_face_places(face, steps, size) for face in FACES]
     result = np.concatenate(faces)
@@ -85,13 +86,13 @@ def _numbering(size: int) -> dict[tuple[int, ...], int]:
 
 
 def indices_at(spots: NDArray[np.int64], size: int) -> Permutation:
-    """Facelet numbers, int32[n], of the places ``spots``, int64[n, 3]; KeyError off the cube."""
+    """Return the facelets int32[n] at the places ``spots``, int64[n, 3]; KeyError off the cube."""
     numbering = _numbering(size)
     return np.array([numbering[tuple(spot)] for spot in spots.tolist()], dtype=np.int32)
 
 
 def layers(face: str, size: int) -> NDArray[np.int64]:
-    """Layer of every facelet counted from ``face``: 1 next to it, ``size`` opposite."""
+    """Return the layer of every facelet, counted from ``face``: 1 next to it, ``size`` opposite."""
     depth = places(size) @ vector(face)
     layer: NDArray[np.int64] = np.clip((size + 1 - depth) // 2, 1, size)
     return layer
@@ -114,7 +115,7 @@ def turn(size: int, face: str, first: int, last: int, quarters: int) -> Permutat
 
 @cache
 def slot_facelets(name: str, size: int) -> tuple[int, ...]:
-    """Facelets of the slot ``name`` (``UFR``, ``UF``), in the order of its letters.
+    """Return the facelets of the slot ``name`` (``UFR``, ``UF``), in the order of its letters.
 
     Corners exist for every ``size >= 2``; edges mean the middle edge piece of an odd cube.
     """

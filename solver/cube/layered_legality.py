@@ -1,8 +1,8 @@
-"""Why the stickers of a cube of 4 or more layers cannot be reached by turns.
+"""Legality of cubes of 4 or more layers: the reason why no turns reach their stickers.
 
-Such a cube may be held in any of 24 ways. What no turns change is less than on a 3x3x3: the twist
-of the corners and, on odd cubes, the flip of the middle edges and the parity of corners, middle
-edges and fixed centres together. Wings and moving centres can be exchanged in any way.
+Such a cube may be held in any of 24 ways. Turns leave less unchanged than on a 3x3x3: the twist of
+the corners and, on odd cubes, the flip of the middle edges and the parity of corners, middle edges
+and fixed centres together. Wings and moving centres can be exchanged in any way.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from solver.cube.orientation import held_with
 from solver.errors import IllegalCube
 
 COPIES = 4
-"""How many centres of a colour each orbit has."""
+"""Number of centres of a colour in each orbit."""
 
 
 def check(letters: str, size: int) -> None:
     """Raise IllegalCube, with the reason, unless turns reach ``letters``, a cube of ``size`` >= 4.
 
-    The letters are checked to be of the right number; see :mod:`solver.cube.legality`.
+    This includes the number of stickers of each colour; see :mod:`solver.cube.legality`.
     """
     legality.check_counts(letters, size)
     words = legality.words_of(letters, CORNERS, size)
@@ -44,7 +44,7 @@ def check(letters: str, size: int) -> None:
 
 
 def _check_scheme(words: list[str]) -> None:
-    """Raise IllegalCube where the corners are those of a cube with other neighbours."""
+    """Raise IllegalCube if the corners belong to a cube with other neighbouring colours."""
     if _are_corners(words):
         return
     if _are_corners([word[0] + word[2] + word[1] for word in words]):
@@ -70,7 +70,7 @@ def _are_corners(words: list[str]) -> bool:
 
 @cache
 def _other_schemes() -> tuple[str, ...]:
-    """Letters at U R F D L B in every scheme but the usual one."""
+    """Return the letters at U R F D L B in every scheme except the usual one."""
     schemes = map("".join, permutations(FACES))
     return tuple(scheme for scheme in schemes if held_with(scheme) is None)
 

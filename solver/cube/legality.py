@@ -1,4 +1,4 @@
-"""Why a set of stickers cannot be a cube, naming the piece that is wrong."""
+"""Legality of cubes: the reason why stickers cannot be a cube, with the piece that is wrong."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ EDGES = ("UF", "UR", "UB", "UL", "FR", "FL", "BR", "BL", "DF", "DR", "DB", "DL")
 """Edge slots and cubies by number (slot ``8 + i`` of a state); the higher-ranked face first."""
 
 Words = Sequence[str]
-"""What stands in each slot, turned as written."""
+"""The piece in each slot, turned as written."""
 
 
 def layers_of(count: int) -> int | None:
-    """Return the layers of the cube that has ``count`` facelets; None if none has."""
+    """Return the layers of the cube that has ``count`` facelets; None if there is none."""
     size = isqrt(count // 6)
     return size if size > 0 and count == 6 * size * size else None
 
@@ -63,7 +63,7 @@ def check_counts(facelets: str, size: int) -> None:
 
 
 def held_by_centres(facelets: str, size: int) -> Orientation:
-    """Return how a cube of an odd ``size`` is held; IllegalCube if none has such centres."""
+    """Return the orientation of a cube of odd ``size``; IllegalCube if none has such centres."""
     area = size * size
     shown = "".join(facelets[area * number + area // 2] for number in range(len(FACES)))
     held = held_with(shown)
@@ -77,13 +77,13 @@ def held_by_centres(facelets: str, size: int) -> Orientation:
 
 
 def words_of(facelets: str, slots: Words, size: int) -> list[str]:
-    """The pieces of a facelet string as words, in the order of ``slots``."""
+    """Return the pieces of a facelet string as words, in the order of ``slots``."""
     return ["".join(facelets[i] for i in slot_facelets(slot, size)) for slot in slots]
 
 
 @cache
 def twists(names: tuple[str, ...]) -> dict[str, tuple[int, int]]:
-    """Every way to write each piece -> (cubie, orientation)."""
+    """Return every way to write each piece -> (cubie, orientation)."""
     return {
         spin(name, turns): (cubie, turns)
         for cubie, name in enumerate(names)
@@ -92,7 +92,7 @@ def twists(names: tuple[str, ...]) -> dict[str, tuple[int, int]]:
 
 
 def check_range(states: NDArray[np.integer[Any]], names: tuple[str, ...]) -> None:
-    """Raise BadNotation where a cubie's number or orientation, integers[n, 2], does not exist."""
+    """Raise BadNotation if a cubie's number or orientation, integers[n, 2], does not exist."""
     limits = (len(names), len(names[0]))
     if states.min() >= 0 and (states < limits).all():
         return
@@ -103,7 +103,7 @@ def check_range(states: NDArray[np.integer[Any]], names: tuple[str, ...]) -> Non
 
 
 def pieces(words: Words, slots: tuple[str, ...]) -> NDArray[np.uint8]:
-    """Cubie and orientation in each slot, uint8[n, 2]; IllegalCube names what is no piece."""
+    """Return cubie and orientation in each slot, uint8[n, 2]; IllegalCube names a wrong piece."""
     known = twists(slots)
     kind = "corner" if len(slots[0]) == 3 else "edge"
     found = []
@@ -134,13 +134,13 @@ def check_once(cubies: NDArray[np.uint8], names: tuple[str, ...]) -> None:
 
 
 def permutation_parity(cubies: NDArray[np.integer[Any]]) -> int:
-    """0 for an even permutation, 1 for an odd one."""
+    """Return 0 for an even permutation, 1 for an odd one."""
     numbers: list[int] = cubies.tolist()
     return sum(first > later for first, later in combinations(numbers, 2)) % 2
 
 
 def check_twist(corners: NDArray[np.uint8]) -> None:
-    """Raise IllegalCube when the orientations of ``corners``, uint8[8, 2], do not cancel."""
+    """Raise IllegalCube if the orientations of ``corners``, uint8[8, 2], do not cancel."""
     excess = int(corners[:, 1].sum()) % 3
     if excess:
         way = "counter-clockwise" if excess == 1 else "clockwise"
@@ -152,7 +152,7 @@ def check_twist(corners: NDArray[np.uint8]) -> None:
 
 
 def check_flip(edges: NDArray[np.uint8]) -> None:
-    """Raise IllegalCube when an odd number of ``edges``, uint8[12, 2], is flipped."""
+    """Raise IllegalCube if an odd number of ``edges``, uint8[12, 2], is flipped."""
     if int(edges[:, 1].sum()) % 2:
         piece = _find_turned(edges, EDGES)
         raise IllegalCube(
@@ -162,16 +162,16 @@ def check_flip(edges: NDArray[np.uint8]) -> None:
 
 
 def _find_turned(found: NDArray[np.uint8], names: tuple[str, ...]) -> str | None:
-    """Return the only piece of ``found``, uint8[n, 2], that is turned; None if there are others.
+    """Return the only turned piece of ``found``, uint8[n, 2]; None if there are others.
 
-    Among those turning any one explains the excess as well, also one that seems not turned.
+    If there are others, turning any piece explains the excess equally, even one that seems right.
     """
     turned = np.flatnonzero(found[:, 1])
     return names[int(found[turned[0], 0])] if len(turned) == 1 else None
 
 
 def check_parity(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> None:
-    """Raise IllegalCube when the corners' parity differs from the edges'."""
+    """Raise IllegalCube if the corners' parity differs from the edges'."""
     if permutation_parity(corners[:, 0]) == permutation_parity(edges[:, 0]):
         return
     kind, pieces = _find_swap(corners[:, 0], edges[:, 0])
@@ -186,9 +186,9 @@ def check_parity(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> None:
 
 
 def _find_swap(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> tuple[str, tuple[str, ...]]:
-    """Return the two pieces that are out of place, if there are just two; of a scrambled cube none.
+    """Return the two pieces that are out of place, if there are exactly two, else none.
 
-    There the exchange of any two corners, or of any two edges, explains the parity as well.
+    On a scrambled cube, exchanging any two corners or any two edges explains the parity equally.
     """
     for kind, cubies, names in (("corners", corners, CORNERS), ("edges", edges, EDGES)):
         away = np.flatnonzero(cubies != np.arange(len(cubies)))

@@ -8,20 +8,20 @@ from solver.cube.notation import AT_HOME, Move, turn_whole
 from solver.errors import BadNotation
 
 METRICS = ("htm", "qtm", "axial", "axial-qtm")
-"""Ways to count a sequence on cubes of any size; see :func:`length`."""
+"""Metrics for cubes of any size; see :func:`length`."""
 
 LAYERED_METRICS = ("obtm", *METRICS)
-"""Ways to count a sequence on cubes of 4 and more layers."""
+"""Metrics for cubes of 4 and more layers."""
 
 
 def length(moves: Iterable[Move], metric: str = "htm", size: int = 3) -> int:
-    """The length of ``moves`` in one of :data:`LAYERED_METRICS` on a cube of ``size``.
+    """Return the length of ``moves`` in one of :data:`LAYERED_METRICS` on a cube of ``size``.
 
     ``htm``: a turn is 1, a rotation 0; the middle slice of a 3x3x3 is two turns of faces, other
-    inner slices are 1. ``qtm``: a half turn counts twice.
-    ``axial``: turns about one axis that follow one another count once together. ``axial-qtm``: such
-    a group counts as its longest turn in quarters (``R2 L`` is 2). ``obtm`` (outer block turns):
-    1 for up to ``size - 1`` layers from the outside, 2 for inner layers alone, 0 for a rotation.
+    inner slices are 1. ``qtm``: a half turn counts twice. ``axial``: consecutive turns about one
+    axis count as one. ``axial-qtm``: such a group counts as its longest turn in quarters (``R2 L``
+    is 2). ``obtm`` (outer block turns): 1 for up to ``size - 1`` layers from the outside, 2 for
+    inner layers alone, 0 for a rotation.
     """
     turns = [move for move in _name_by_start(moves, size) if not move.is_rotation]
     if metric == "htm":
@@ -39,7 +39,7 @@ def length(moves: Iterable[Move], metric: str = "htm", size: int = 3) -> int:
 
 
 def _name_by_start(moves: Iterable[Move], size: int) -> Iterator[Move]:
-    """Moves named by the axes before any rotation, whole-cube blocks as rotations."""
+    """Yield moves named by the axes before any rotation, whole-cube blocks as rotations."""
     held = AT_HOME
     for move in moves:
         if move.layers(size) == (1, size):

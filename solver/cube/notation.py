@@ -1,19 +1,19 @@
 """Move sequences as people write them: ``R U2 F' Rw 3Rw2 2R x y z M E S (R U)3 [F: [R, U]]``.
 
-WCA notation for any size, read from left to right, with what is in common use beside it:
+WCA notation for any size, read from left to right, with other forms that are in common use:
 
 - a digit before a plain face turns that inner slice alone (``2R``), a range before a wide turn
   those layers (``2-4Rw``), small letters are wide turns (``r`` is ``Rw``), and M E S are the middle
   slices of an odd cube, following L, D and F;
-- ``R1 R2 R3`` are one, two and three quarter turns, ``Ri`` is ``R'``, and apostrophes and small
-  raised digits may be any that a keyboard or a document has;
-- ``(R U)3`` repeats, ``(R U)'`` takes back, ``[A, B]`` is ``A B A' B'``, ``[A: B]`` is ``A B A'``;
-- ``^(R U)`` are moves on the inverse cube (NISS): taken back, they follow all other moves;
+- ``R1 R2 R3`` are one, two and three quarter turns, ``Ri`` is ``R'``, and apostrophes and
+  superscript digits may be any that keyboards or documents have;
+- ``(R U)3`` repeats, ``(R U)'`` inverts, ``[A, B]`` is ``A B A' B'``, ``[A: B]`` is ``A B A'``;
+- ``^(R U)`` are moves on the inverse cube (NISS): inverted, they follow all other moves;
 - commas between moves and ``//`` with the rest of the line are skipped.
 
-Blanks are optional. Without them a digit may belong to the move before it or to the one after it:
-``U3Rw`` is ``U3 Rw`` or ``U 3Rw``. If both make sense on the cube at hand, the text is refused. Up
-to 3 layers the digit belongs to the move before it, where one reads the whole so.
+Blanks are optional. Without them, a digit may belong to the move before it or to the one after it:
+``U3Rw`` is ``U3 Rw`` or ``U 3Rw``. If both make sense on the given cube, the text is rejected. Up
+to 3 layers, the digit belongs to the move before it if the whole text can be read like that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from solver.cube.facelets import FACES, OPPOSITE, face_towards, rotation, vector
 from solver.errors import BadNotation, shortened
 
 MOST_MOVES = 20_000
-"""Of a sequence that somebody wrote: performing them takes less than a second."""
+"""Maximum moves of a sequence that somebody wrote: performing them takes less than a second."""
 
 AXIS_FACE = {"x": "R", "y": "U", "z": "F"}
 """The face whose clockwise turn a whole-cube rotation follows."""
@@ -38,7 +38,7 @@ SLICE_FACE = {"M": "L", "E": "D", "S": "F"}
 _AXIS = dict(zip("URFDLB", (0, 1, 2, 0, 1, 2), strict=True))
 _SUFFIX = {1: "", 2: "2", 3: "'"}
 _MOST_NESTED = 50
-"""Brackets within brackets; nobody writes so many."""
+"""Maximum depth of nested brackets; nobody writes so many."""
 
 _LIKE_ASCII = str.maketrans(
     {
@@ -63,7 +63,7 @@ _LAYERS = re.compile("[0-9-]*[URFDLBurfdlb]")
 class Move:
     """Layers ``first``..``last`` counted from ``face``, turned ``quarters`` (1..3) clockwise.
 
-    Layer 1 is outermost. ``last`` 0 means through to the opposite face (the whole cube turns when
+    Layer 1 is outermost. ``last`` 0 means through to the opposite face (the whole cube turns if
     ``first`` is 1); ``first`` 0 means the middle layer, whatever the size.
     """
 
@@ -79,7 +79,7 @@ class Move:
 
     @property
     def quarter_turns(self) -> int:
-        """Number of quarter turns this is worth: 1 or 2."""
+        """The number of quarter turns that this is worth: 1 or 2."""
         return 2 if self.quarters == 2 else 1
 
     @property
@@ -89,11 +89,11 @@ class Move:
 
     @property
     def inverse(self) -> Move:
-        """The move that takes this one back."""
+        """The move that undoes this one."""
         return Move(self.face, 4 - self.quarters, self.first, self.last)
 
     def layers(self, size: int) -> tuple[int, int]:
-        """First and last layer turned on a cube of ``size``; BadNotation where there are none."""
+        """Return the first and last layer turned; BadNotation if a cube of ``size`` lacks them."""
         if self.first == 0:
             if size % 2 == 0:
                 raise BadNotation(f"{self} needs a cube with a middle layer, not size {size}.")
@@ -128,7 +128,7 @@ def signed_quarters(text: str) -> str:
 def parse_moves(text: str, size: int = 3) -> tuple[Move, ...]:
     """Return the moves of ``text``, written for a cube of ``size``; at most :data:`MOST_MOVES`.
 
-    BadNotation names the character that was wrong, or shows both readings of an ambiguous digit.
+    Raises BadNotation with the wrong character, or with both readings of an ambiguous digit.
     """
     words = text.split()
     if len(words) <= MOST_MOVES and all(word in _FACE_TURNS for word in words):
@@ -140,7 +140,7 @@ Moves = list[Move]
 
 
 class _Sequence:
-    """Reads one text from left to right; ``_at`` is the next character."""
+    """A reader of one text from left to right; ``_at`` is the next character."""
 
     def __init__(self, text: str, size: int) -> None:
         self._text = text
@@ -161,7 +161,7 @@ class _Sequence:
         return moves
 
     def _skip(self, *, commas: bool) -> str:
-        """Go past blanks and comments; return the character there, empty at the end."""
+        """Skip blanks and comments; return the next character, empty at the end."""
         text = self._text
         while self._at < len(text):
             if text.startswith("//", self._at):
@@ -194,7 +194,7 @@ class _Sequence:
         return self._repeat(moves)
 
     def _pair(self, depth: int) -> Moves:
-        """``[A, B]`` or ``[A: B]``."""
+        """Read ``[A, B]`` or ``[A: B]``."""
         opened = self._at
         self._at += 1
         first = self._moves_until(",:]", depth + 1)
@@ -221,7 +221,7 @@ class _Sequence:
         self._at += 1
 
     def _repeat(self, moves: Moves) -> Moves:
-        """Return the moves of a bracket as often, and in the sense, as the text behind it says."""
+        """Return the moves of a bracket, repeated and inverted as the text after it says."""
         if _TIMES_OR_ROTATION.match(self._text, self._at):
             raise BadNotation(
                 f"'x' behind the bracket at character {self._at + 1} may be a rotation or 'times':"
@@ -239,7 +239,7 @@ class _Sequence:
         return (_take_back(moves) if match["back"] or match["back_too"] else moves) * times
 
     def _refuse_digit(self, match: re.Match[str]) -> None:
-        """Raise BadNotation if the digits behind a bracket may belong to the move behind them."""
+        """Raise BadNotation if the digits after a bracket may belong to the move after them."""
         move = _LAYERS.match(self._text, match.end("times"))
         if move and not match["back_too"]:
             digits = match["times"]
@@ -249,7 +249,7 @@ class _Sequence:
             )
 
     def _run(self) -> Moves:
-        """Moves written without a blank between them."""
+        """Read moves written without a blank between them."""
         match = _RUN.match(self._text, self._at)
         run = match[0] if match else ""
         readings = _readings(run, self._size)
@@ -281,12 +281,12 @@ def _take_back(moves: Moves) -> Moves:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One way to divide a run of characters into moves, from some place to the run's end."""
+    """One division of a run of characters into moves, from some position to the run's end."""
 
     word: str
     rest: _Reading | None
     slices: int
-    """Moves of inner layers or of several that begin right behind another move."""
+    """Number of moves with layer numbers that begin right after another move."""
 
     def words(self) -> list[str]:
         found: list[str] = []
@@ -298,11 +298,11 @@ class _Reading:
 
 
 def _readings(run: str, size: int) -> list[list[str]]:
-    """Return the words of ``run``, in the two ways it may be meant when its digits allow two.
+    """Return the words of ``run``, in two readings if its digits are ambiguous.
 
-    It is read backwards: ``best[at]`` holds at most two readings of what begins there, the one
-    with fewer moves of inner layers first. ``U3Rw`` has two at its beginning, as ``Rw`` and
-    ``3Rw`` are both moves, and ``U`` and ``U3`` lead there.
+    It is read backwards: ``best[at]`` holds at most two readings of the rest from there, the one
+    with fewer moves of inner layers first. ``U3Rw`` has two at its beginning, as ``Rw`` and ``3Rw``
+    are both moves, and ``U3`` and ``U`` lead to them.
     """
     if len(run) > MOST_MOVES * _LONGEST_WORD:
         raise _too_long()
@@ -321,7 +321,7 @@ def _readings(run: str, size: int) -> list[list[str]]:
 
 
 def _word_ends(run: str, at: int, size: int) -> Iterator[int]:
-    """Places at which a move that begins at ``at`` may end."""
+    """Yield the positions at which a move that begins at ``at`` may end."""
     match = _MOVE.match(run, at)
     if match is None or not _is_block(match) or (at > 0 and _last_layer(match) > size):
         return
@@ -332,7 +332,7 @@ def _word_ends(run: str, at: int, size: int) -> Iterator[int]:
 
 
 def _is_block(match: re.Match[str]) -> bool:
-    """Tell whether layers, letter and ``w`` make sense together."""
+    """Return whether layers, letter and ``w`` make sense together."""
     layers, letter, wide = match.group("layers", "letter", "wide")
     if letter in "xyzMES":
         return not layers and not wide
@@ -350,12 +350,12 @@ def _last_layer(match: re.Match[str]) -> int:
 
 
 def _counts_quarters(words: list[str]) -> bool:
-    """Tell whether ``words`` are ``F3 R1 U3 D3 B1``: each with its number of quarter turns."""
+    """Return whether ``words`` are like ``F3 R1 U3 D3 B1``: all with a number of quarter turns."""
     return all(word[-1] in "123" for word in words) and any(word[-1] == "1" for word in words)
 
 
 def _readable(run: str, size: int) -> int:
-    """Return how many characters from the start of ``run`` are moves, at most."""
+    """Return the maximum number of characters from the start of ``run`` that are moves."""
     reached = {0}
     for at in range(len(run)):
         if at in reached:
@@ -394,7 +394,7 @@ def _not_a_move(text: str, at: int) -> BadNotation:
 def face_turns(moves: Iterable[Move]) -> tuple[Move, ...]:
     """Return the turns of a 3x3x3 as turns of its six faces, named by their centres.
 
-    Rotations vanish into the naming of what follows: ``x U`` becomes ``F``, ``M`` becomes ``R L'``.
+    Rotations only rename the moves after them: ``x U`` becomes ``F``, ``M`` becomes ``R L'``.
     """
     held = AT_HOME
     turns: list[Move] = []
@@ -415,7 +415,7 @@ AT_HOME: Held = {face: face for face in FACES}
 
 
 def turn_whole(held: Held, move: Move) -> Held:
-    """Return what is at the sites after a rotation of the whole cube that was ``held``."""
+    """Return the faces at the sites after a rotation of the whole cube, which was ``held``."""
     return {site: held[origin] for site, origin in _origins(move.face, move.quarters).items()}
 
 
@@ -428,7 +428,7 @@ def _origins(face: str, quarters: int) -> Held:
 
 @cache
 def _outer_parts(move: Move) -> tuple[Move, ...]:
-    """A 3x3x3 move as outer turns and rotations in the frame of the person turning."""
+    """Return a 3x3x3 move as outer turns and rotations, in the frame of the person who turns."""
     face, quarters = move.face, move.quarters
     same = Move(OPPOSITE[face], quarters)
     whole = Move(face, quarters, 1, 0)
@@ -444,18 +444,18 @@ def _outer_parts(move: Move) -> tuple[Move, ...]:
 
 
 FACE_TURNS = tuple(Move(face, quarters) for face in FACES for quarters in (1, 2, 3))
-"""Moves by number; the first nine are those of the 2x2x2 with its corner DLB at rest."""
+"""Moves by number; the first nine are those of the 2x2x2 with its corner DLB fixed."""
 
 _FACE_TURNS = {str(move): move for move in FACE_TURNS}
 
 
 def moves_of(turns: Iterable[int]) -> tuple[Move, ...]:
-    """The moves with those numbers, equal quarter turns in a row joined to half turns."""
+    """Return the moves with these numbers; equal quarter turns in a row become half turns."""
     return join_half_turns(FACE_TURNS[turn] for turn in turns)
 
 
 def join_half_turns(moves: Iterable[Move]) -> tuple[Move, ...]:
-    """The moves with equal quarter turns in a row as half turns."""
+    """Return the moves with equal quarter turns in a row as half turns."""
     done: list[Move] = []
     for move in moves:
         if done and done[-1] == move and move.quarters != 2:

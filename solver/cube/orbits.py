@@ -1,7 +1,7 @@
 """Slots of the wings and centres of a cube of any size, orbit by orbit.
 
-An orbit is a set of slots whose pieces only ever change places among themselves. Distances are
-counted from the middle in half steps, as in :mod:`solver.cube.facelets`: odd ones on even cubes.
+An orbit is a set of slots whose pieces only change places among themselves. Distances are counted
+from the middle in half steps, as in :mod:`solver.cube.facelets`; they are odd on even cubes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ WING_PAIRS = tuple(a + b for a, b in permutations(FACES, 2) if OPPOSITE[a] != b)
 
 
 def offsets(size: int) -> list[int]:
-    """Distances of the inner layers beside the middle, the outermost first."""
+    """Return the distances of the inner layers other than the middle, the outermost first."""
     return list(range(size - 3, 0, -2))
 
 
 @cache
 def wing_slots(offset: int, size: int) -> Slots:
-    """Facelets int[24, 2] of the wings ``offset`` from the middle of their edges, by WING_PAIRS.
+    """Return facelets int[24, 2] of the wings ``offset`` from the edges' middle, by WING_PAIRS.
 
     The two stickers are named in the order that makes face, face and offset along the edge
-    right-handed: rotations keep that order, so a wing shows its two letters one way only.
+    right-handed. Rotations keep that order, so a wing shows its two letters only in one order.
     """
     slots = []
     for pair in WING_PAIRS:
@@ -44,9 +44,9 @@ def wing_slots(offset: int, size: int) -> Slots:
 
 
 def centre_slots(row: int, column: int, size: int) -> Slots:
-    """The 24 centre facelets, int[24], that quarter turns bring to (row, column) off a centre.
+    """Return the centre facelets, int[24], that quarter turns bring to (row, column) off a centre.
 
-    Face after face in the order of FACES, four of each.
+    They are in the order of FACES, four of each.
     """
     middle = size - 1
     around = [(row, column), (column, -row), (-row, -column), (-column, row)]
@@ -55,7 +55,7 @@ def centre_slots(row: int, column: int, size: int) -> Slots:
 
 
 def centre_spots(size: int) -> list[tuple[int, int]]:
-    """One (row, column) for each orbit of centres that move, in half steps."""
+    """Return one (row, column) for each orbit of centres that move, in half steps."""
     inner = offsets(size)
     # Down > 0, right >= 0 reaches all but the fixed centres.
     rights = inner + ([0] if size % 2 else [])
@@ -64,11 +64,11 @@ def centre_spots(size: int) -> list[tuple[int, int]]:
 
 
 def fixed_slots(size: int) -> Slots:
-    """The six fixed centres of an odd cube, int[6]."""
+    """Return the six fixed centres of an odd cube, int[6]."""
     return np.arange(6) * size * size + (size * size) // 2
 
 
 def _first_of_four(spot: tuple[int, int]) -> tuple[int, int]:
-    """The same representative for all four places quarter turns bring a centre to."""
+    """Return the same representative for all four places to which quarter turns bring a centre."""
     row, column = spot
     return max((row, column), (column, -row), (-row, -column), (-column, row))

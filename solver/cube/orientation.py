@@ -1,4 +1,4 @@
-"""The 24 ways a cube sits in a robot, and which of its stickers is then seen where."""
+"""The 24 orientations of a cube in a robot, and the places where its stickers are then seen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ NAMES = (
     *("FU", "FL", "FD", "FR", "BU", "BR", "BD", "BL"),
     *("RU", "RF", "RD", "RB", "LU", "LB", "LD", "LF"),
 )
-"""Cube faces at the robot's sites U and F, by index. Each next of four follows a ``y`` rotation."""
+"""Cube faces at the robot's sites U and F, by index.
+
+Within each group of four, a ``y`` rotation leads to the next.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Orientation:
 
     @classmethod
     def named(cls, name: str) -> Orientation:
-        """The orientation with those cube faces at sites U and F; BadNotation if there is none."""
+        """Return the orientation with these faces at U and F; BadNotation if there is none."""
         if name not in NAMES:
             raise BadNotation(f"'{name}' is not an orientation; use one of {' '.join(NAMES)}.")
         return cls(NAMES.index(name))
@@ -62,28 +65,28 @@ class Orientation:
 
     @property
     def inverse(self) -> Orientation:
-        """The orientation reached from ``UF`` by taking back what leads to this one."""
+        """The orientation reached from ``UF`` by the inverse of the rotation to this one."""
         return _from_matrix(self.matrix.T)
 
     def rotated(self, axis: str, quarters: int) -> Orientation:
-        """After the whole cube turned about the robot's ``x``, ``y`` or ``z`` like R, U or F."""
+        """Return the orientation after a turn about the robot's x, y or z, like R, U or F."""
         return _from_matrix(rotation(AXIS_FACE[axis], quarters) @ self.matrix)
 
     def then(self, later: Orientation) -> Orientation:
-        """After the rotation that leads from ``UF`` to ``later`` is performed as well."""
+        """Return the orientation after another rotation, which leads from ``UF`` to ``later``."""
         return _from_matrix(later.matrix @ self.matrix)
 
     def face_at(self, site: str) -> str:
-        """The cube face at a robot site."""
+        """Return the cube face at a robot site."""
         return self.faces[FACES.index(site)]
 
     def site_of(self, face: str) -> str:
-        """The robot site at which a cube face is."""
+        """Return the robot site at which a cube face is."""
         return FACES[self.faces.index(face)]
 
 
 def all_orientations() -> tuple[Orientation, ...]:
-    """The 24 orientations in order of index."""
+    """Return the 24 orientations in order of index."""
     return tuple(Orientation(index) for index in range(len(NAMES)))
 
 
@@ -107,7 +110,7 @@ def _index_faces() -> dict[str, Orientation]:
 
 @cache
 def _faces(index: int) -> str:
-    """The cube faces at sites U R F D L B."""
+    """Return the cube faces at sites U R F D L B."""
     return "".join(face_towards(_matrix(index).T @ vector(site)) for site in FACES)
 
 
@@ -117,16 +120,16 @@ def _from_matrix(matrix: NDArray[np.int64]) -> Orientation:
 
 
 def site_facelets(orientation: Orientation, size: int) -> Permutation:
-    """Cube facelet seen at every site sticker, read-only int32[6 * size**2].
+    """Return the cube facelet seen at every site sticker, read-only int32[6 * size**2].
 
-    Sites in the order U R F D L B of the robot, each read as in Kociemba's drawing, so
+    Sites are in the order U R F D L B of the robot, each read as in Kociemba's drawing, so
     ``facelets[site_facelets(o, n)]`` is how the cube ``facelets`` looks in the robot's frame.
     """
     return _site_facelets(orientation.index, size)
 
 
 def upright(letters: str, held: Orientation, size: int) -> str:
-    """Return how a cube that looks like ``letters`` when ``held`` looks with every face at home."""
+    """Return the upright letters of a cube that looks like ``letters`` when it is ``held``."""
     if held.index == 0:
         return letters
     return "".join(letters[index] for index in site_facelets(held.inverse, size).tolist())

@@ -1,4 +1,4 @@
-"""Cubes as pieces in slots: what the 2x2x2 and the 3x3x3 have in common."""
+"""Cubes as pieces in slots: the common base of the 2x2x2 and the 3x3x3."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ States = NDArray[np.uint8]
 class PieceCube:
     """An immutable arrangement of pieces; ``states`` is read-only.
 
-    Equal cubes compare and hash equal. ``a * b`` is the cube after what makes ``a`` from the solved
-    cube, then what makes ``b``. Subclasses name their slots and check what they are given.
+    Equal cubes compare and hash equal. ``a * b`` is the solved cube after the moves that make ``a``
+    and then those that make ``b``. Subclasses name their slots and check their arguments.
     """
 
     __slots__ = ("_known_homes", "states")
@@ -29,7 +29,7 @@ class PieceCube:
 
     @classmethod
     def _trusted(cls, states: States) -> Self:
-        """A cube whose legality follows from how ``states`` was made; takes the array over."""
+        """Return a cube of ``states`` that are legal by construction; it takes over the array."""
         cube = object.__new__(cls)
         states.setflags(write=False)
         object.__setattr__(cube, "states", states)
@@ -37,7 +37,7 @@ class PieceCube:
 
     @classmethod
     def solved(cls) -> Self:
-        """The cube with every piece at home, unturned."""
+        """Return the cube with every piece at home, unturned."""
         homes = _numbers(cls.slots)
         return cls._trusted(np.stack([homes, np.zeros_like(homes)], axis=1))
 
@@ -62,12 +62,12 @@ class PieceCube:
         return self._trusted(moved)
 
     def compose(self, later: Self) -> Self:
-        """``self * later``."""
+        """Return ``self * later``."""
         return self * later
 
     @property
     def inverse(self) -> Self:
-        """The cube that makes the solved one when composed with this, on either side."""
+        """The cube that gives the solved one when composed with this one, on either side."""
         homes, turns = self._homes(), _turns(self.slots)
         inverted = np.empty_like(self.states)
         inverted[homes, 0] = _numbers(self.slots)
@@ -75,14 +75,14 @@ class PieceCube:
         return self._trusted(inverted)
 
     def facelets(self) -> str:
-        """The letters, faces U R F D L B read as in Kociemba's drawing."""
+        """Return the letters, faces U R F D L B read as in Kociemba's drawing."""
         solved, spots, words = _drawing(self.slots, self.size)
         drawn = solved.copy()
         drawn[spots] = words[self._homes(), self.states[:, 1]]
         return drawn[:-1].tobytes().decode("ascii")
 
     def _homes(self) -> NDArray[np.int64]:
-        """Slot that is home to the cubie in each slot, int64[n]."""
+        """Return the home slot of the cubie in each slot, int64[n]."""
         try:
             return self._known_homes
         except AttributeError:
@@ -92,26 +92,26 @@ class PieceCube:
 
 
 def spin(name: str, turns: int) -> str:
-    """A piece's letters as read in the order of its slot when turned ``turns`` times."""
+    """Return a piece's letters as read in the order of its slot when turned ``turns`` times."""
     return name[-turns:] + name[:-turns] if turns else name
 
 
 @cache
 def _numbers(slots: tuple[str, ...]) -> States:
-    """Cubie number that is at home in each slot: corners and edges each counted from 0."""
+    """Return the cubie that is at home in each slot: corners and edges each counted from 0."""
     corners = sum(len(slot) == 3 for slot in slots)
     return np.array([i if i < corners else i - corners for i in range(len(slots))], dtype=np.uint8)
 
 
 @cache
 def _starts(slots: tuple[str, ...]) -> NDArray[np.int64]:
-    """First slot of each slot's kind."""
+    """Return the first slot of each slot's kind."""
     return np.arange(len(slots)) - _numbers(slots)
 
 
 @cache
 def _turns(slots: tuple[str, ...]) -> States:
-    """Number of orientations of a piece in each slot."""
+    """Return the number of orientations of a piece in each slot."""
     return np.array([len(slot) for slot in slots], dtype=np.uint8)
 
 
@@ -121,7 +121,7 @@ def _drawing(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
     """Return the solved letters, the facelets of each slot, and the letters of each turned piece.
 
-    Edges have a third letter as corners have; it falls behind the last facelet.
+    Edges have a third letter like corners; it is drawn behind the last facelet.
     """
     area = size * size
     letters = "".join(face * area for face in geometry.FACES) + " "
@@ -135,9 +135,9 @@ def _drawing(
 
 
 def states_after(slots: tuple[str, ...], size: int, moved: geometry.Permutation) -> States:
-    """The states to which a facelet permutation brings the solved cube, uint8[len(slots), 2].
+    """Return the states, uint8[len(slots), 2], after a facelet permutation of the solved cube.
 
-    Only the facelets of ``slots`` are looked at; ``moved`` must carry each slot into a slot.
+    Only the facelets of ``slots`` are used; ``moved`` must carry each slot into a slot.
     """
     place = {
         facelet: (slot, letter)

@@ -1,4 +1,4 @@
-"""The 2x2x2 cube as its eight corners, however it is held."""
+"""The 2x2x2 cube as its eight corners, in whatever way it is held."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from solver.cube.pieces import PieceCube, States, states_after
 from solver.errors import BadNotation
 
 REFERENCE = CORNERS.index("DLB")
-"""Slot and cubie that stay put when only U, R and F turn; the scheme of colours follows it."""
+"""Slot and cubie that stay in place if only U, R and F turn; it determines the colour scheme."""
 
 
 class PocketCube(PieceCube):
     """A legal 2x2x2 cube: ``states`` uint8[8, 2] in the corner slots' order, read-only.
 
-    Without centres, "solved" means every face of one colour however the cube is held; which
-    letters the faces then show follows from the corner DLB. Orientations 0..2 as in ``Cube``.
+    Without centres, "solved" means every face of one colour, in whatever way the cube is held. The
+    corner DLB determines which letters the faces then show. Orientations 0..2 as in ``Cube``.
     """
 
     __slots__ = ()
@@ -33,7 +33,7 @@ class PocketCube(PieceCube):
     slots: ClassVar[tuple[str, ...]] = CORNERS
 
     def __init__(self, states: NDArray[np.integer[Any]]) -> None:
-        """Take integers[8, 2]; IllegalCube names what is wrong."""
+        """Take integers[8, 2]; raises IllegalCube with the reason."""
         object.__setattr__(self, "states", _check_states(np.asarray(states)))
 
     @classmethod
@@ -45,12 +45,12 @@ class PocketCube(PieceCube):
 
     @classmethod
     def from_moves(cls, moves: str | Iterable[Move]) -> PocketCube:
-        """The solved cube after ``moves``."""
+        """Return the solved cube after ``moves``."""
         return cls.solved().apply(moves)
 
     @classmethod
     def random(cls, rng: np.random.Generator) -> PocketCube:
-        """A uniformly random legal cube with the corner DLB at home."""
+        """Return a uniformly random legal cube with the corner DLB at home."""
         others = np.delete(np.arange(8), REFERENCE)
         states = np.zeros((8, 2), dtype=np.uint8)
         states[REFERENCE, 0] = REFERENCE
@@ -78,12 +78,12 @@ class PocketCube(PieceCube):
         raise AssertionError(f"no rotation brings {reference} home")
 
     def move(self, move: Move) -> PocketCube:
-        """The cube after one move."""
+        """Return the cube after one move."""
         first, last = move.layers(2)
         return self * block_turn(move.face, first, last, move.quarters)
 
     def apply(self, moves: str | Iterable[Move]) -> PocketCube:
-        """The cube after ``moves``, a string or parsed moves, rotations included."""
+        """Return the cube after ``moves``, a string or parsed moves, rotations included."""
         parsed = parse_moves(moves, 2) if isinstance(moves, str) else moves
         cube = self
         for move in parsed:
@@ -93,20 +93,20 @@ class PocketCube(PieceCube):
 
 @cache
 def block_turn(face: str, first: int, last: int, quarters: int) -> PocketCube:
-    """The solved cube after layers ``first``..``last`` from ``face`` turned clockwise."""
+    """Return the solved cube after layers ``first``..``last`` from ``face`` turned clockwise."""
     return PocketCube(states_after(CORNERS, 2, geometry.turn(2, face, first, last, quarters)))
 
 
 @cache
 def whole_rotations() -> tuple[PocketCube, ...]:
-    """The solved cube held in each of the 24 orientations, by their index."""
+    """Return the solved cube held in each of the 24 orientations, by their index."""
     return tuple(
         PocketCube(states_after(CORNERS, 2, site_facelets(held, 2))) for held in all_orientations()
     )
 
 
 def _check_states(states: NDArray[np.integer[Any]]) -> States:
-    """Return a read-only copy of ``states``; IllegalCube names what is wrong."""
+    """Return a read-only copy of ``states``; raises IllegalCube with the reason."""
     if states.shape != (8, 2):
         raise BadNotation(f"The states of a 2x2x2 are [8, 2] integers, not {states.shape}.")
     legality.check_range(states, CORNERS)
@@ -122,7 +122,7 @@ PLACES = tuple(map(CORNERS.index, ("UBL", "URB", "ULF", "UFR", "DFL", "DRF", "DB
 
 
 def from_relative_to_dlb(cp: Sequence[int], co: Sequence[int]) -> PocketCube:
-    """Return the cube with those seven corners; BadNotation or IllegalCube if there is none."""
+    """Return the cube with these seven corners; BadNotation or IllegalCube if there is none."""
     if len(cp) != len(PLACES) or len(co) != len(PLACES):
         raise BadNotation(f"There are 7 corners and 7 orientations, not {len(cp)} and {len(co)}.")
     if sorted(cp) != list(range(7)) or not set(co) <= {0, 1, 2}:

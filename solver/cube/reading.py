@@ -1,9 +1,9 @@
 """Cube states as people write them: facelets, colours, a net, Singmaster's words, or moves.
 
-A cube may be held in any of its 24 ways. What was read keeps the frame in which it was given: the
-cube to solve has its faces named by the places at which they were given, so moves that solve it
-are moves in that frame, and so is a robot's plan. The *scheme* is the letters at U R F D L B: of an
-odd cube its middle centres, of an even one what follows from the corner at DLB.
+A cube may be held in any of 24 ways. It keeps the frame in which it was given: the cube to solve
+has its faces named by the places at which they were given. So moves that solve it are moves in that
+frame, and so is a robot's plan. The *scheme* is the letters at U R F D L B: the middle centres of
+an odd cube; on an even one it follows from the corner at DLB.
 
 Example: ``FFFFFFFFF UUUUUUUUU RRRRRRRRR BBBBBBBBB DDDDDDDDD LLLLLLLLL`` has the scheme FURBDL. Face
 F is at U and face R at F: it is held ``FR``, and is solved.
@@ -25,7 +25,7 @@ from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, shortened
 
 SCRAMBLE = "--scramble"
-"""Stands before moves from the solved cube, where a text may be a state as well."""
+"""The prefix of moves from the solved cube, in texts that may also be a state."""
 
 UPRIGHT = Orientation(0)
 
@@ -53,8 +53,8 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
 
     ``text`` is facelets in the order of Kociemba's drawing, or as a net of U, L F R B and D; in
     letters URFDLB, or in any six letters of colours, small or capital, with blanks anywhere; or the
-    20 Singmaster words of a 3x3x3; or ``--scramble`` and moves. Without ``size`` the number of
-    facelets gives it, and it is 3 where there are none. Raises BadNotation or IllegalCube.
+    20 Singmaster words of a 3x3x3; or ``--scramble`` and moves. Without ``size``, the number of
+    facelets determines it; it is 3 if there are none. Raises BadNotation or IllegalCube.
     """
     text = text.translate(_UNSEEN).strip()
     if text.split()[:1] == [SCRAMBLE]:
@@ -77,7 +77,7 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
 
 
 def parse_state(text: str, size: int | None = None) -> AnyCube:
-    """Read a state as :func:`read_state` does, and return the cube alone."""
+    """Read a state as :func:`read_state` does, and return only the cube."""
     return read_state(text, size).cube
 
 
@@ -91,7 +91,7 @@ def _recognize(letters: str, size: int) -> GivenCube:
 
 
 def _held_by_corner(letters: str, size: int) -> Orientation:
-    """Return how a legal cube is held whose corner at DLB is at home."""
+    """Return the orientation of a legal cube in which its corner at DLB is at home."""
     [word] = legality.words_of(letters, ("DLB",), size)
     held = held_with("".join(OPPOSITE[face] for face in word) + word)
     assert held is not None, "a legal cube has only corners of its own"
@@ -99,9 +99,9 @@ def _held_by_corner(letters: str, size: int) -> Orientation:
 
 
 def _size_of(text: str) -> int:
-    """Return the layers of the cube that so many letters describe; 3 if none has their number.
+    """Return the layers of the cube with as many facelets as ``text`` has letters, else 3.
 
-    Six are a cube of one layer only if they are its faces: any word may have six letters.
+    Six letters are a cube of one layer only if they are its faces: any word may have six letters.
     """
     count = len("".join(text.translate(_LINES).split()))
     size = legality.layers_of(count) or 3
@@ -109,7 +109,7 @@ def _size_of(text: str) -> int:
 
 
 def _are_of_other_size(letters: str, size: int) -> bool:
-    """Tell facelets of another cube from moves, which are seldom as many letters and no more."""
+    """Return whether these are facelets of another size, which moves seldom look like."""
     return legality.layers_of(len(letters)) not in (None, 1, size) and set(letters) <= set(FACES)
 
 
@@ -121,7 +121,7 @@ def _are_moves(text: str, size: int) -> bool:
 
 
 def are_cubies(words: list[str]) -> bool:
-    """Tell Singmaster's words from facelets, which may be written in groups, too."""
+    """Return whether these are Singmaster's words, not facelets, which may also be in groups."""
     lengths = {len(word) for word in words}
     if len(words) == len(SINGMASTER_SLOTS):
         return lengths <= {2, 3}
@@ -153,7 +153,7 @@ def _join_rows(text: str, size: int) -> str:
 
 
 def _read_colours(letters: str, size: int) -> GivenCube:
-    """Return the cube whose facelets are in letters of colours; each names the face it is on."""
+    """Return the cube whose facelets are in letters of colours; each colour stands for a face."""
     _check_colours(letters, size)
     for scheme in _schemes(letters, size):
         named = letters.translate(str.maketrans(scheme, FACES))
@@ -172,7 +172,7 @@ def _read_colours(letters: str, size: int) -> GivenCube:
 
 
 def _check_colours(letters: str, size: int) -> None:
-    """Raise BadNotation unless these are six letters, IllegalCube unless each is on a sixth."""
+    """Raise BadNotation unless there are six letters, IllegalCube unless equally frequent."""
     counts = Counter(letters)
     if len(letters) != 6 * size * size:
         legality.check_letters(letters, size)
@@ -197,7 +197,7 @@ def _check_colours(letters: str, size: int) -> None:
 
 
 def _schemes(letters: str, size: int) -> list[str]:
-    """Letters of colours that may be at U R F D L B."""
+    """Return the possible letters of colours at U R F D L B."""
     area = size * size
     if size % 2:
         centres = "".join(letters[area * face + area // 2] for face in range(len(FACES)))

@@ -26,16 +26,16 @@ class StickerCube:
 
     @classmethod
     def solved(cls, size: int) -> StickerCube:
-        """The cube of ``size`` with every face of its own colour."""
+        """Return the cube of ``size`` with every face of its own colour."""
         if size < 1:
             raise BadNotation(f"A cube has at least 1 layer, not {size}.")
         return cls("".join(face * size * size for face in geometry.FACES), size)
 
     @classmethod
     def from_facelets(cls, letters: str, size: int) -> StickerCube:
-        """Read a facelet string; BadNotation or IllegalCube if it is none.
+        """Read a facelet string; raises BadNotation or IllegalCube if it is none.
 
-        From 4 layers on the cube is legal in full; of smaller ones only the colours are counted.
+        From 4 layers on, it checks full legality; on smaller cubes it only counts the colours.
         """
         legality.check_letters(letters, size)
         if size >= 4:
@@ -51,19 +51,19 @@ class StickerCube:
         return all(len(set(self.letters[at : at + area])) == 1 for at in range(0, 6 * area, area))
 
     def facelets(self) -> str:
-        """The letters, faces U R F D L B read as in Kociemba's drawing."""
+        """Return the letters, faces U R F D L B read as in Kociemba's drawing."""
         return self.letters
 
     def __str__(self) -> str:
         return self.letters
 
     def move(self, move: Move) -> StickerCube:
-        """The cube after one move."""
+        """Return the cube after one move."""
         first, last = move.layers(self.size)
         return self._permute(geometry.turn(self.size, move.face, first, last, move.quarters))
 
     def apply(self, moves: str | Iterable[Move]) -> StickerCube:
-        """The cube after ``moves``, a string or parsed moves."""
+        """Return the cube after ``moves``, a string or parsed moves."""
         parsed = parse_moves(moves, self.size) if isinstance(moves, str) else moves
         cube = self
         for move in parsed:

@@ -1,8 +1,8 @@
 """The 3x3x3 for learning: whole batches of cubes turned at once, one-hot states.
 
-Actions are numbered as in the formulation this follows: ``U u D d F f B b L l R r``, a capital
-letter clockwise and a small one counter-clockwise. (Elsewhere in Cubist small letters are wide
-turns.) Faces are numbered U D F B L R there, with the colours yellow white red orange blue green.
+Actions are numbered as in the formulation that this follows: ``U u D d F f B b L l R r``, a capital
+letter clockwise and a small one counter-clockwise. (Elsewhere in Cubist, small letters are wide
+turns.) Its faces are numbered U D F B L R, with the colours yellow white red orange blue green.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from solver.cube.notation import FACE_TURNS, Move
 from solver.errors import BadNotation
 
 ACTIONS = ("U", "u", "D", "d", "F", "f", "B", "b", "L", "l", "R", "r")
-"""Names by number of action."""
+"""Names of actions by number."""
 
 FACES = ("U", "D", "F", "B", "L", "R")
 """Faces by number, for pictures."""
@@ -31,7 +31,7 @@ Batch = NDArray[np.uint8]
 
 
 def move_of(action: int) -> Move:
-    """The face turn of an action, 0..11."""
+    """Return the face turn of an action, 0..11."""
     name = ACTIONS[action]
     return Move(name.upper(), 1 if name.isupper() else 3)
 
@@ -40,7 +40,7 @@ _TURNS = np.array([FACE_TURNS.index(move_of(a)) for a in range(len(ACTIONS))], d
 
 
 def turns_of(actions: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
-    """The kernel's face turns, uint8[n], of actions 0..11; BadNotation for any other."""
+    """Return the kernel's face turns, uint8[n], of actions 0..11; BadNotation for any other."""
     numbers = np.asarray(actions)
     if numbers.size and (numbers.min() < 0 or numbers.max() >= len(ACTIONS)):
         raise BadNotation(f"Actions are numbers from 0 to {len(ACTIONS) - 1}.")
@@ -48,7 +48,7 @@ def turns_of(actions: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
 
 
 def reset(count: int) -> Batch:
-    """``count`` solved cubes."""
+    """Return ``count`` solved cubes."""
     return np.repeat(Cube.solved().states[None], count, axis=0)
 
 
@@ -74,5 +74,5 @@ def one_hot(states: Batch, out: NDArray[np.uint8] | None = None) -> NDArray[np.u
 
 
 def is_solved(states: Batch) -> NDArray[np.bool_]:
-    """Which of the cubes are solved, bool[n]."""
+    """Return which of the cubes are solved, bool[n]."""
     return np.asarray((states == Cube.solved().states).all(axis=(-2, -1)))

@@ -38,13 +38,13 @@ class CubeEnv(gymnasium.Env[Observation, np.int64]):
 
     @property
     def cube(self) -> Cube:
-        """The cube as it is now."""
+        """The current cube."""
         return Cube(self._states[0])
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """A freshly scrambled cube."""
+        """Scramble a solved cube, and return its observation."""
         super().reset(seed=seed)
         self._turns = 0
         self._states = learning.reset(1)
@@ -61,7 +61,7 @@ class CubeEnv(gymnasium.Env[Observation, np.int64]):
         return self._observation(), float(solved), solved, cut_off, {}
 
     def render(self) -> str:
-        """The facelet string."""
+        """Return the facelet string."""
         return self.cube.facelets()
 
     def _observation(self) -> Observation:

@@ -1,4 +1,4 @@
-"""Shallow scrambles of cubes of any size, by IDA* with a database of the positions near solved.
+"""Search for shallow scrambles of any size, by IDA* with a database of positions near solved.
 
 A database is made breadth-first, stored and loaded.
 """
@@ -26,16 +26,16 @@ from solver.nxn.turns import counted_moves
 from solver.solution import Progress, Request, SearchClock, Solution, answer, seconds_of
 
 LONGEST = 40
-"""Solutions longer than this are not looked for, whatever the time."""
+"""Maximum length of solutions to search for, whatever the time."""
 
 MOST_BYTES = 32_000_000
-"""Memory of a database made without asking for a depth."""
+"""Maximum memory of a database if no depth is requested."""
 
 LARGEST = 40
-"""Layers of a cube; the kernel numbers the blocks of layers that turn together with one byte."""
+"""Maximum layers of a cube; the kernel numbers the blocks that turn together with one byte."""
 
 _BYTES_BESIDES_KEY = 12
-"""Of a position: its distance and its share of the hash table."""
+"""Bytes of a position besides its key: its distance and its share of the hash table."""
 
 _FORMAT = 1
 _AXES = {"U": 0, "D": 0, "R": 1, "L": 1, "F": 2, "B": 2}
@@ -44,10 +44,10 @@ _log = logging.getLogger(__name__)
 
 
 def search(cube: PieceCube | StickerCube, request: Request) -> list[Solution]:
-    """A shortest solution in turns of blocks of layers.
+    """Return a shortest solution in turns of blocks of layers.
 
     ``request.depth`` is the depth of the database. Raises SearchError ("not found within the
-    limit") when the time ends first, IllegalCube for stickers that are no cube's.
+    limit") if the time ends first, IllegalCube for stickers of no cube.
     """
     moves = counted_moves(cube.size, request.metric)
     database = load(cube.size, request)
@@ -84,10 +84,10 @@ def _listener(request: Request) -> Callable[[int, int], None]:
 
 
 def load(size: int, request: Request) -> _native.NxnDatabase:
-    """The database for ``size`` and the request's metric, made and stored if it is not there.
+    """Return the database for ``size`` and the request's metric, made and stored if missing.
 
-    ``request.depth`` or, when None, as deep as :data:`MOST_BYTES` allows. A damaged file is made
-    again; a database that cannot be stored is used by this process alone. Raises SearchError when
+    Its depth is ``request.depth`` or, if None, as much as :data:`MOST_BYTES` allows. A damaged file
+    is made again; only this process uses a database that cannot be stored. Raises SearchError if
     making it was cancelled, BadNotation for a depth below 0.
     """
     if request.depth is not None and request.depth < 0:
@@ -125,7 +125,7 @@ def _restore_or_make(
 
 
 def empty(size: int, metric: str) -> _native.NxnDatabase:
-    """The database of depth 0; BadNotation for a cube of more than :data:`LARGEST` layers."""
+    """Return the database of depth 0; BadNotation for more than :data:`LARGEST` layers."""
     if size > LARGEST:
         raise BadNotation(f"A cube of size {size} is too large: up to {LARGEST} can be searched.")
     moves = counted_moves(size, metric)
@@ -145,7 +145,7 @@ def _permutation(move: Move, size: int) -> NDArray[np.int32]:
 
 
 def _blocks(moves: list[Move]) -> list[int]:
-    """A number for the layers that each move turns."""
+    """Return a number for the block of layers that each move turns."""
     layers = [(move.face, move.first, move.last) for move in moves]
     return [sorted(set(layers), key=layers.index).index(block) for block in layers]
 
@@ -169,7 +169,7 @@ def _make(database: _native.NxnDatabase, request: Request, making: tables.Making
 
 
 def _restore(database: _native.NxnDatabase, path: Path) -> bool:
-    """Fill the database from its file; false when that is absent or damaged."""
+    """Fill the database from its file; return False if that is absent or damaged."""
     if not path.exists():
         return False
     try:
@@ -187,7 +187,7 @@ def _restore(database: _native.NxnDatabase, path: Path) -> bool:
 
 
 def _store(database: _native.NxnDatabase, path: Path) -> None:
-    """Write the file whole, then give it its name."""
+    """Write the whole file under a temporary name, then give it its name."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:

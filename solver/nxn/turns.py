@@ -1,4 +1,4 @@
-"""Turns of an NxNxN: its 6N twists, and what counts one in each metric."""
+"""Turns of an NxNxN: its 6N twists, and the moves that count as one in each metric."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Twist:
 
 
 def twists(size: int) -> tuple[Twist, ...]:
-    """All ``6 * size`` twists of a cube."""
+    """Return all ``6 * size`` twists of a cube."""
     return tuple(
         Twist(kind, index, direction)
         for kind in KINDS
@@ -50,17 +50,17 @@ def twists(size: int) -> tuple[Twist, ...]:
 
 
 def scrambled(size: int, count: int, rng: np.random.Generator) -> tuple[StickerCube, list[Move]]:
-    """The solved cube after ``count`` random twists, and their moves."""
+    """Return the solved cube after ``count`` random twists, and their moves."""
     every = twists(size)
     moves = [every[number].move for number in rng.integers(0, len(every), count)]
     return StickerCube.solved(size).apply(moves), moves
 
 
 def counted_moves(size: int, metric: str) -> list[Move]:
-    """The moves that count one in ``htm`` or ``qtm``, axis by axis, block by block.
+    """Return the moves that count as one in ``htm`` or ``qtm``, axis by axis, block by block.
 
-    Outer blocks of any width up to half the cube from both faces, and inner slices from size 4 on;
-    whatever else there is differs from one of these by a rotation of the cube.
+    These are outer blocks of any width up to half the cube from both faces and, from size 4 on,
+    inner slices. All other moves differ from one of these by a rotation of the cube.
     """
     quarters = (1, 2, 3) if metric == "htm" else (1, 3)
     return [

@@ -1,1 +1,1 @@
-"""Cubes of 4 and more layers: reduced to a 3x3x3, which two-phase solves."""
+"""Cubes of 4 and more layers, reduced to a 3x3x3 that two-phase solves."""

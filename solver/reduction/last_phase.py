@@ -1,4 +1,4 @@
-"""The 3x3x3 that reductions leave: goals for its solution, and the time given to each."""
+"""The 3x3x3 that remains after reductions: aims for its solution, and the time for each."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from solver.cube.notation import Move, parse_moves
 from solver.solution import Request, SearchClock
 
 FIRST_LOOK_S = 0.01
-"""For the 3x3x3 of each reduction before the best ones get more."""
+"""Seconds for the 3x3x3 of each reduction before the best ones get more."""
 
 LONGEST_LOOK_S = 3.0
-"""More finds hardly anything shorter."""
+"""Maximum seconds for a 3x3x3; more finds hardly anything shorter."""
 
 ONLY_LOOK_S = 0.2
-"""At a reduction that stands alone: its other phases are long enough for this not to matter."""
+"""Maximum seconds for the 3x3x3 of an only reduction, whose other phases are so long that more
+does not matter."""
 
 BETWEEN_LOOKS_S = 0.003
-"""What making ready for a look takes."""
+"""Seconds to prepare the search of a 3x3x3."""
 
 SHARE_OF_ROUND = 0.4
-"""Of the time that is left: as much for the looks of one round, the rest for longer ones."""
+"""Share of the remaining time for the searches of one round; the rest is for longer ones."""
 
 WIDER = 4
-"""Of so many reductions one is looked at again, for as many times longer."""
+"""Number of reductions of which one is searched again, and factor by which that takes longer."""
 
 WORSE = 1.02
-"""Times the least cost so far: what costs more is not looked for."""
+"""Factor on the least cost so far; more expensive solutions are not searched for."""
 
 Phases = tuple[tuple[Move, ...], ...]
 
@@ -54,7 +55,7 @@ class Reduction:
 
 
 class Finish(NamedTuple):
-    """Moves that solve the 3x3x3 of a reduction; what they and it cost the aim together."""
+    """Moves that solve the 3x3x3 of a reduction, and the cost of both together by the aim."""
 
     moves: tuple[Move, ...]
     cost: int
@@ -69,7 +70,7 @@ class Shortest:
         self._metric, self._size = request.metric, size
 
     def cost(self, moves: Iterable[Move]) -> int:
-        """Return their number."""
+        """Return the number of moves in the metric."""
         return length(moves, self._metric, self._size)
 
     def last_phase(
@@ -80,7 +81,7 @@ class Shortest:
         threads: int,
         below: int | None = None,
     ) -> Finish | None:
-        """A short solution of the 3x3x3; None when the time was too short for any."""
+        """Return a short solution of the 3x3x3; None if the time was too short for any."""
         del below
         found = _solve(reduction, request, seconds, threads)
         if found is None:
@@ -93,13 +94,13 @@ class Fastest:
     """The aim of a short time on a robot."""
 
     choice = 4
-    """Times more reductions are kept than for the shortest solutions."""
+    """Factor by which more reductions are kept than for the shortest solutions."""
 
     def __init__(self, costs: BlockTurnCosts) -> None:
         self._costs = costs
 
     def cost(self, moves: Iterable[Move]) -> int:
-        """Return microseconds on the robot."""
+        """Return the time on the robot in microseconds."""
         return self._costs.time_us(moves)
 
     def last_phase(
@@ -110,10 +111,10 @@ class Fastest:
         threads: int,
         below: int | None = None,
     ) -> Finish | None:
-        """A fast solution of the 3x3x3; None when the time was too short for any.
+        """Return a fast solution of the 3x3x3; None if the time was too short for any.
 
-        Its cost is a little high where the first turn is on the axis of the last one before. It is
-        less than ``below``, which shortens the search.
+        Its cost is a little too high if its first turn is on the axis of the last turn before it.
+        It is less than ``below``, which shortens the search.
         """
         before_us, model = self._costs.after(reduction.moves)
         if below is not None and below <= before_us:
@@ -135,7 +136,7 @@ def _solve(
     start: two_phase.Start | None = None,
     below: int = two_phase.NO_LIMIT,
 ) -> tuple[tuple[Move, ...], int] | None:
-    """The moves of the best solution of the 3x3x3 and its cost; None if there was no time."""
+    """Return moves and cost of the best solution of the 3x3x3; None if there was no time."""
     kernel = two_phase.kernel("htm" if start is None else start.metric)
     best = two_phase.find_one(
         kernel,
@@ -159,9 +160,9 @@ def solve_reductions(
 ) -> Iterator[tuple[Phases, int]]:
     """Yield whole solutions with their approximate costs.
 
-    The 3x3x3 of many reductions is searched briefly first, then the best ones for longer, and so on
-    with further reductions while there is time. There is at least one unless the search is
-    cancelled, even when the time is over.
+    It searches the 3x3x3 of many reductions briefly first, then the best ones for longer, and so on
+    with further reductions while there is time. It yields at least one unless the search is
+    cancelled, even if the time is over.
     """
     with _Probes(request, aim, watch) as looks:
         while chosen := list(islice(reductions, looks.most(FIRST_LOOK_S))):
@@ -171,7 +172,7 @@ def solve_reductions(
 
 
 class _Probes:
-    """Looks at the 3x3x3 of reductions, on several threads."""
+    """Searches of the 3x3x3 of reductions, on several threads."""
 
     def __init__(self, request: Request, aim: Aim, watch: SearchClock) -> None:
         self._request, self._aim, self._watch = request, aim, watch
@@ -186,12 +187,12 @@ class _Probes:
             self._pool.shutdown(cancel_futures=True)
 
     def most(self, seconds: float) -> int:
-        """Return the number of reductions that get so many seconds each in the next round."""
+        """Return the number of reductions that get ``seconds`` each in the next round."""
         looks = SHARE_OF_ROUND * self._left_s() / (seconds + BETWEEN_LOOKS_S)
         return max(1, int(looks * self._request.threads))
 
     def may_go_on(self) -> bool:
-        """Return whether there is time, or nothing was found yet."""
+        """Return whether there is time left or no solution yet; False if cancelled."""
         return not self._is_cancelled() and (self._least is None or self._left_s() >= FIRST_LOOK_S)
 
     def rounds(self, reductions: list[Reduction]) -> Iterator[tuple[Phases, int]]:
@@ -215,7 +216,7 @@ class _Probes:
     def _look_at(
         self, reductions: list[Reduction], seconds: float
     ) -> Iterator[tuple[Reduction, Finish | None]]:
-        """Yield each with the result of its search, while there is time; several run at once."""
+        """Yield each reduction with its result, while there is time; several run at once."""
         threads = max(1, self._request.threads // len(reductions))
 
         def look(reduction: Reduction) -> Finish | None:

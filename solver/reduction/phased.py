@@ -1,4 +1,4 @@
-"""Reductions in phases that have exact tables: by the kernel, size by size."""
+"""Reductions by the kernel, in phases with exact tables, for each size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from solver.solution import CancelFlag, Request
 LEAST_S, MOST_S = 0.05, 60.0
 
 SORTED_SIZES = (4, 5)
-"""The kernel sorts their reductions by the time they take on a robot."""
+"""Sizes whose reductions the kernel sorts by their time on a robot."""
 
 R = TypeVar("R")
 
@@ -28,18 +28,18 @@ Reducer = _native.FourReducer | _native.FiveReducer | _native.SixReducer | _nati
 
 @dataclass(frozen=True)
 class PhasedSize:
-    """The kernel's phases for a size, and how many candidates they carry."""
+    """The kernel's phases for a size, and the number of candidates they keep."""
 
     names: tuple[str, ...]
     load: Callable[[Request], Reducer]
     tables: tuple[_Loaded[_native.FourReducer] | _Loaded[_native.FiveReducer], ...]
     candidates: Callable[[float], float]
-    """Ends of a phase that the next one starts from, by seconds."""
+    """Number of ends of a phase from which the next one starts, by seconds of search."""
     reductions_a_second: int
     share: float
-    """Of the time for the reductions; the rest is for the 3x3x3."""
+    """Share of the time for the reductions; the rest is for the 3x3x3."""
     first_s: float
-    """After which a search of the whole time begins anew, with more candidates."""
+    """Seconds after which a search of the whole time starts again, with more candidates."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class _Loaded(Generic[R]):
 
     size: int
     version: int
-    """Changes whenever the kernel would fill the table otherwise."""
+    """Version of the table. It changes whenever the kernel would fill it differently."""
     count_bytes: Callable[[], int]
     make: Callable[[NDArray[np.uint8], int, Callable[[float], bool]], bool]
     build: Callable[[NDArray[np.uint8]], R]
@@ -142,7 +142,7 @@ SIZES = {
 
 
 def load(size: int, request: Request) -> Reducer:
-    """The kernel's phases with their tables, which are made where there are none yet."""
+    """Return the kernel's phases with their tables, which are made if they are missing."""
     return SIZES[size].load(request)
 
 
@@ -160,11 +160,11 @@ def table_bytes(size: int) -> int:
 def reductions(
     size: int, stickers: NDArray[np.uint8], left_s: float, request: Request, choice: int
 ) -> list[list[Turns]]:
-    """Turns by phase of many reductions, the shorter ones first; none only when cancelled.
+    """Return turns by phase of many reductions, the shorter ones first; none only if cancelled.
 
-    ``left_s`` is the time for these and for the 3x3x3 after them. ``choice`` times as many as it
-    takes to find a short solution. Where the request names a robot's costs, 4x4x4 and 5x5x5 are
-    reduced to be fast on it, the fastest of them first.
+    ``left_s`` is the time for these and for the 3x3x3 after them. ``choice`` is a factor on the
+    number that it takes to find a short solution. If the request has a robot's costs, 4x4x4 and
+    5x5x5 are reduced to be fast on it, the fastest of them first.
     """
     seconds = min(max(left_s, LEAST_S), MOST_S)
     # More candidates for more threads bring shorter solutions, but not faster ones; those of larger

@@ -1,4 +1,4 @@
-"""``reduction``: centres built, edges paired, then the 3x3x3 that is left by two-phase."""
+"""``reduction``: build the centres, pair the edges, then solve the remaining 3x3x3 by two-phase."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from solver.reduction.phased import Turns
 from solver.solution import Progress, Request, SearchClock, Solution, answer
 
 LARGEST = 100
-"""Layers of a cube."""
+"""Maximum layers of a cube."""
 
 PHASES = ("parity", "centres", "edges", "3x3x3")
-"""Of the finish by exchanges of three pieces."""
+"""Phases of the finish by exchanges of three pieces."""
 
 FEW_TURNS = "few turns"
-"""The only phase of a cube that is hardly scrambled."""
+"""Name of the only phase of a cube that is hardly scrambled."""
 
 WAYS, LONGER_WAYS = 64, 2
-"""Solutions of a hardly scrambled cube that are timed on a robot, with up to so many turns more
-than the shortest."""
+"""Number of solutions of a hardly scrambled cube that are timed on a robot, and the number of turns
+that they may have more than the shortest."""
 
 SHARE_OF_GAIN = 0.1
-"""The time to search for a faster plan than that of a few turns, in parts of what it could save. Of
-cubes 5 to 10 turns from solved, a crane solves one in 70 faster than by any of these."""
+"""Time to search for a faster plan than that of a few turns, as a fraction of the time it could
+save. Of cubes 5 to 10 turns from solved, a crane solves one in 70 faster than by any of these."""
 
 FIRST_ANSWERS_S = 1.0
-"""For the first answer of sizes without phases of their own."""
+"""Seconds for the first answer of sizes without phases of their own."""
 
 STOPPED = "The search was stopped before it found a solution."
 
@@ -47,10 +47,10 @@ Stickers = NDArray[np.uint8]
 
 
 def search(cube: StickerCube, request: Request) -> list[Solution]:
-    """A solution in phases, each told by its name.
+    """Return a solution in named phases.
 
-    Raises SearchError when it is cancelled before there is any, BadNotation for more than
-    :data:`LARGEST` layers, IllegalCube for stickers of no cube.
+    Raises SearchError if cancelled before there is any, BadNotation for more than :data:`LARGEST`
+    layers, IllegalCube for stickers of no cube.
     """
     if cube.size > LARGEST:
         raise BadNotation(
@@ -93,7 +93,7 @@ def _aim(size: int, request: Request) -> Aim:
 
 
 def _make_ready(cube: StickerCube, request: Request) -> None:
-    """Load, or make, the tables for the 3x3x3, then those for reducing it, which come first."""
+    """Load or make the tables for the 3x3x3, then those for the reduction, which are used first."""
     costs = request.block_costs
     model = None if costs is None else costs.after(())[1]
     two_phase.ready_kernel(replace(request, metric="htm", cost=model))
@@ -103,9 +103,9 @@ def _make_ready(cube: StickerCube, request: Request) -> None:
 
 
 def _solve_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> Solution | None:
-    """A solution of a cube that is hardly scrambled, or not at all, which needs no tables.
+    """Return a solution of a cube that is hardly scrambled, or not at all; None for others.
 
-    On a robot it is the fastest of several.
+    It needs no tables. On a robot it is the fastest of several.
     """
     costs = request.block_costs
     ways, longer = (1, 0) if costs is None else (WAYS, LONGER_WAYS)
@@ -125,7 +125,7 @@ def _solve_few_turns(cube: StickerCube, request: Request, watch: SearchClock) ->
 
 
 def _worth_searching_s(short: Solution, request: Request) -> float:
-    """Seconds to search for something faster than ``short``: none unless a robot counts."""
+    """Return the seconds to search for a faster solution than ``short``; 0 without a robot."""
     costs = request.block_costs
     if costs is None or short.cost_us is None or not short.moves:
         return 0.0
@@ -152,7 +152,7 @@ def _stickers(cube: StickerCube) -> Stickers:
 
 
 def reduced_cube(stickers: Stickers, size: int) -> Cube:
-    """The 3x3x3 that a reduced cube is, with its centres where they belong."""
+    """Return the 3x3x3 that a reduced cube is equal to, with its centres at home."""
     chosen = np.array([0, 1, size - 1])
     faces = stickers.reshape(6, size, size)[:, chosen][:, :, chosen]
     letter_of = dict(zip(faces[:, 1, 1].tolist(), FACES, strict=True))
@@ -164,7 +164,7 @@ def _find_solutions(
 ) -> Iterator[tuple[tuple[str, ...], Phases, int]]:
     """Yield solutions with their phases' names and approximate costs as they are found.
 
-    A quick search comes first, then one with all the time that is left.
+    A quick search comes first, then one with all the remaining time.
     """
     none_yet = True
     for names, find, limit_s in _ways(cube, request):
@@ -198,7 +198,7 @@ def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...]
         if limit_s >= 2 * size.first_s:
             yield size.names, phased.reductions, limit_s
             if request.block_costs is not None:
-                # Where these were looked at before the time is over: others, by fewer candidates.
+                # If all these were searched before the time is over: others, by fewer candidates.
                 yield size.names, phased.reductions, limit_s
     yield PHASES, _finish, min(FIRST_ANSWERS_S, limit_s)
 

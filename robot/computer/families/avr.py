@@ -28,13 +28,13 @@ from robot.settings.profile import FIRST_BOARD
 AVR_HEADER = Path("/usr/lib/avr/include/avr/io.h")
 """A file of avr-libc, where Debian has it."""
 SIMAVR_PACKAGES = ("libsimavr-dev", "libelf-dev")
-"""Debian packages with which the build makes the simulation of the AVR."""
+"""Debian packages that the build needs for the simulation of the AVR."""
 MAIN_LOOP = "firmware_poll"
-"""The firmware's main loop calls this; it hangs here when told to."""
+"""The function that the firmware's main loop calls; the simulation can make it hang here."""
 ARDUINO = {0x2341: "Arduino", 0x2A03: "Arduino"}
-"""Vendors of boards whose product number says which board they are."""
+"""Vendors of boards whose USB product number identifies them."""
 ADAPTERS = {0x1A86: "CH340", 0x10C4: "CP210x", 0x0403: "FT232"}
-"""Vendors of the adapters on other boards, which could be any of them."""
+"""Vendors of the adapters on other boards, which do not identify the board."""
 PRODUCTS: Mapping[int, str] = {
     **dict.fromkeys((0x0001, 0x0043, 0x0243), "uno"),
     **dict.fromkeys((0x0010, 0x0042, 0x0242), "mega"),
@@ -53,7 +53,7 @@ _PROGRAMMERS = {"uno": Programmer("arduino"), "mega": Programmer("wiring")}
 
 
 def _has_avr_libc() -> bool:
-    """Look wherever the compiler does; without a compiler, where Debian has it."""
+    """Look for the header wherever the compiler does; without a compiler, where Debian has it."""
     if shutil.which("avr-gcc") is None:
         return AVR_HEADER.exists()
     command = ["avr-gcc", "-mmcu=atmega328p", "-E", "-include", "avr/io.h", "-x", "c", os.devnull]
@@ -61,7 +61,7 @@ def _has_avr_libc() -> bool:
 
 
 class AvrSimulation(BoardSimulation):
-    """The very binary that is flashed, instruction by instruction."""
+    """A simulation of the flashed binary itself, instruction by instruction."""
 
     about = "the AVR's own binary under simavr"
     runs_as_granted = True
@@ -77,7 +77,7 @@ class AvrSimulation(BoardSimulation):
         return [program, "--board", chosen.name, "--elf", str(elf), *hang]
 
     def _require_packages(self) -> None:
-        """Name at once all that builds the AVR's program and that simulates it."""
+        """Raise an error that names all missing packages for building and simulating at once."""
         built = find_executable("cubist-firmware-avr") is not None
         packages = [*missing(AVR.build_packages), *(() if built else SIMAVR_PACKAGES)]
         if packages:
@@ -105,7 +105,7 @@ class AvrFamily(BoardFamily):
         ]
 
     def flash_error(self, stderr: str) -> str:
-        """Return avrdude's last words but its farewell."""
+        """Return avrdude's last line before its "avrdude done"."""
         lines = [line for line in stderr.splitlines() if not line.startswith("avrdude done")]
         return super().flash_error("\n".join(lines))
 

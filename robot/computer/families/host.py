@@ -1,4 +1,4 @@
-"""No board at all: the firmware as a process of this computer, for robots that are simulated."""
+"""No board at all: the firmware as a process on this computer, for simulated robots."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from robot.settings.profile import FIRST_BOARD
 class HostSimulation(BoardSimulation):
     """The portable firmware, which also stands for any microcontroller's.
 
-    It is the same program, without the hours that single instructions take, and makes steps as fast
-    as the board that the profile names.
+    It is the same program, without the hours that simulating each instruction takes. Its step rate
+    is that of the board that the profile names.
     """
 
     about = "the build for this computer"
@@ -32,10 +32,10 @@ class HostSimulation(BoardSimulation):
         del folder
         target = profile.every_board[board].target
         if BOARD_TARGETS[target].servo_boards:
-            # Chips make the pulses of its servos, so few steps a second are enough for it. This
-            # build makes the pulses itself, between steps at its own rates.
+            # Chips make this board's servo pulses, so a few steps per second are enough for it.
+            # This build makes the pulses itself, between steps at its own rates.
             return [executable("cubist-firmware-host")]
-        # A board that is no chip of its own, such as a printer board, has its family's first.
+        # A board that is not a chip, such as a printer board, uses its family's first target.
         names = (target, *family_of(target).targets)
         stands_for = [("--stands-for", name) for name in names if name in MAX_STEPS_PER_S]
         return [executable("cubist-firmware-host"), *(stands_for[0] if stands_for else ())]

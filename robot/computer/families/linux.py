@@ -1,7 +1,7 @@
-"""The Raspberry Pi itself as a board: a program drives its pins, and servos hang on several things.
+"""The Raspberry Pi itself as a board: a program drives its pins, and several devices its servos.
 
 The kernel makes the pulses at the Pi's own pins and those of a PCA9685, which config.txt has to set
-up; a Pololu Maestro makes its own, told by the program over its port.
+up. A Pololu Maestro makes its own pulses, as the program commands over its port.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ MAESTRO_RULE = (
     'ENV{ID_MM_DEVICE_IGNORE}="1", TAG+="systemd", ENV{SYSTEMD_WANTS}+="cubist-board.service"'
 )
 SERVICE_USER = "cubist"
-"""Whom the service's programs run as, and the group of people who may use them."""
+"""The user that the service's programs run as, and the group of people who may use them."""
 OWN_PORT = "cubist-board/port"
-"""Of the Pi's program, below /run; systemd/cubist-board.service makes it."""
+"""The port of the Pi's program, below /run; systemd/cubist-board.service creates it."""
 CHIPS, CONTROLLER = "pwm", "maestro"
 """The simulated PWM chips and the port of the simulated Maestro, in the folder of the demo."""
 
 
 class LinuxSimulation(BoardSimulation):
-    """The Raspberry Pi's program, which only says how long pulses are."""
+    """The Raspberry Pi's program, which only sets the lengths of pulses."""
 
     about = "the Raspberry Pi's process with a folder of PWM files"
 
     def command(self, profile: RobotProfile, folder: Path, board: str = FIRST_BOARD) -> list[str]:
-        """Return the program with what makes the pulses."""
+        """Return the program with the simulated devices that make the pulses."""
         del profile, board
         program = executable("cubist-firmware-linux")
         return [program, "--pwm", str(folder / CHIPS), "--maestro", str(folder / CONTROLLER)]
 
     def wire(self, profile: RobotProfile) -> RobotProfile:
-        """Return the robot at the Pi's pins."""
+        """Return the robot wired to the Pi's pins."""
         return profile if profile.firmware.target == "linux" else profile.with_board("linux")
 
     def is_for(self, profile: RobotProfile) -> bool:
@@ -124,12 +124,12 @@ class LinuxFamily(BoardFamily):
         return fault.remedy
 
     def check_computer(self, profile: RobotProfile, computer: Computer) -> Iterator[CheckResult]:
-        """Check what makes the servos' pulses, and who may use it."""
+        """Check the devices that make the servos' pulses, and the groups that may use them."""
         yield from check_pulses(profile, computer)
         yield from check_groups(computer)
 
     def refuse_beside_others(self, profile: RobotProfile) -> None:
-        """Raise :class:`FirmwareError` for a Maestro: it is simulated alone."""
+        """Raise :class:`FirmwareError` for a Maestro, which can only be simulated alone."""
         if any(pin in SERVO_BOARDS["maestro"] for pin in _pulse_pins(profile)):
             text = f"{profile.name}: a Maestro beside other boards cannot be simulated"
             raise FirmwareError(text)
@@ -142,7 +142,7 @@ def _pulse_pins(profile: RobotProfile, board: str | None = None) -> list[int]:
 
 
 def _servo_boards(profile: RobotProfile, board: str | None = None) -> set[str | None]:
-    """Return what makes the servos' pulses at the Pi; None stands for its own pins."""
+    """Return the devices that make the servos' pulses at the Pi; None stands for its own pins."""
     pi = BOARD_TARGETS["linux"]
     return {pi.servo_board(pin) for pin in _pulse_pins(profile, board)}
 
@@ -152,7 +152,7 @@ def _has_maestro(profile: RobotProfile) -> bool:
 
 
 def check_pulses(profile: RobotProfile, computer: Computer) -> Iterator[CheckResult]:
-    """Check what config.txt sets up for servos at the Pi's pins, and that it is in force."""
+    """Check that config.txt sets up the servos at the Pi's pins, and that it is in force."""
     makers = _servo_boards(profile, pi_board(profile))
     if "maestro" in makers:
         yield check_maestro(computer)

@@ -36,25 +36,25 @@ from robot.text.messages import Note
 from solver.files import BadFile, read_file, read_text
 
 MAIN_LOOP = "firmware_poll"
-"""The firmware's main loop calls this; it hangs here when told to."""
+"""The function that the firmware's main loop calls; the simulation can make it hang here."""
 NODE = DebianPackage.with_program("nodejs", "node")
 BAUD = 500_000
 DRIVE_LIMIT_S = 15.0
 RASPBERRY_PI = 0x2E8A
-"""USB vendor. A Pico has product 0003 in its bootloader. With our firmware it has 000a: any program
-for the chip that has a serial port there."""
+"""USB vendor. A Pico has product 0003 in its bootloader, and 000a with our firmware or any other
+program for the chip that has a serial port on USB."""
 PORT_LIMIT_S = 15.0
-"""Longest time from a new firmware to its first answer."""
+"""Maximum seconds from flashing a firmware to its first answer."""
 ASK_EVERY_S = 0.2
 BY_HAND = "Plug the Pico in by USB with its BOOTSEL button held down, then flash it again."
+"""Remedy if a board cannot be asked to restart into its bootloader."""
 DISK = ("RPI", "RP2")
 """Maker and model of the disk that the chip's ROM pretends to be."""
 ABOUT_DRIVE = "INFO_UF2.TXT"
-"""The ROM shows this file on its drive."""
-"""Remedy where a board cannot be asked to restart into its bootloader."""
+"""A file that the ROM shows on its drive."""
 FLASH_START = 0x10000000
 BOOT_STAGE_BYTES = 256
-"""The chip's ROM loads this first: 252 bytes and their checksum."""
+"""Size of the part that the chip's ROM loads first: 252 bytes and their checksum."""
 UF2_BLOCK = struct.Struct("<8I476sI")
 UF2_START, UF2_SECOND, UF2_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
 UF2_NAMES_FAMILY = 0x2000
@@ -62,13 +62,11 @@ UF2_FAMILY = 0xE48BFF56
 UF2_PAYLOAD = 256
 FLASH_BYTES, RAM_BYTES = 2_097_152, 270_336
 LARGEST_FILE = 1 << 22
-"""Bytes of an image; the chip's RAM holds less than a tenth."""
+"""Maximum bytes of an image; the chip's RAM holds less than a tenth of that."""
 
 
 def boot_checksum(stage: bytes) -> int:
-    """Return the checksum that the chip's ROM wants: a CRC-32 that is neither reflected nor
-    inverted.
-    """
+    """Return the checksum that the chip's ROM expects: a CRC-32, neither reflected nor inverted."""
     crc = 0xFFFFFFFF
     for byte in stage:
         crc ^= byte << 24
@@ -97,7 +95,7 @@ def uf2_blocks(flash: bytes) -> Iterator[bytes]:
 
 
 class Rp2040Simulation(BoardSimulation):
-    """The very image that is flashed, instruction by instruction."""
+    """A simulation of the flashed image itself, instruction by instruction."""
 
     about = "the RP2040's own image under rp2040js"
     runs_as_granted = True
@@ -123,7 +121,7 @@ class Rp2040Simulation(BoardSimulation):
         ]
 
     def wire(self, profile: RobotProfile) -> RobotProfile:
-        """Return the robot at GPIOs of the same numbers."""
+        """Return the robot wired to GPIOs of the same numbers."""
         own = profile.firmware.target in RP2040.targets
         return profile if own else profile.with_board("rp2040")
 
@@ -132,9 +130,9 @@ class Rp2040Simulation(BoardSimulation):
 class Rp2040Family(BoardFamily):
     """Raspberry Pi Pico, and boards like it.
 
-    ``drive``: that of a board in its bootloader, one of ``disks``; ``mounts`` tells where it is
-    mounted. ``usb_port``: that of a board with our firmware at USB. ``by_path``: ports by their
-    sockets.
+    ``drive``: the drive of a board in its bootloader, one of ``disks``; ``mounts`` lists where it
+    is mounted. ``usb_port``: the port of a board with our firmware on USB. ``by_path``: ports by
+    their sockets.
     """
 
     drive: Path = Path("/dev/disk/by-label/RPI-RP2")
@@ -154,7 +152,7 @@ class Rp2040Family(BoardFamily):
             new = image.with_suffix(".new")
             new.write_bytes(blocks)
             new.replace(image)
-        # All of the program runs in the RAM.
+        # The whole program runs in the RAM.
         in_ram = built.flash_bytes + built.static_ram_bytes
         return dataclasses.replace(built, image=image, static_ram_bytes=in_ram)
 
@@ -179,11 +177,11 @@ class Rp2040Family(BoardFamily):
             yield CheckResult("firmware", "bad", Note.of("pico-waits"), "cubist firmware flash")
 
     def flash(self, built: BuiltFirmware, port: str) -> None:
-        """Copy the image to the board's drive and check what runs then; raises
-        :class:`FirmwareError`.
+        """Copy the image to the board's drive, and check the firmware that runs afterwards.
 
-        ``port`` is the drive, or the serial port of a board that runs and is asked to restart into
-        its bootloader: at USB by 1200 baud, which other programs for the chip understand, too.
+        ``port`` is the drive, or the serial port of a running board, which is asked to restart into
+        its bootloader: on USB by 1200 baud, which other programs for the chip also understand.
+        Raises :class:`FirmwareError`.
         """
         if Path(port) == self.drive:
             port = str(self.usb_port)
@@ -229,8 +227,9 @@ class Rp2040Family(BoardFamily):
             )
 
     def _find_socket(self, port: str) -> Path:
-        """Return a name that the port at USB has again after a restart: that of its socket, as two
-        boards look the same.
+        """Return a name that a USB port has again after a restart.
+
+        That is the name of its socket, as two boards look the same.
         """
         links = self.by_path.glob("*")
         here = (link for link in links if link.resolve() == Path(port).resolve())
@@ -258,7 +257,7 @@ class Rp2040Family(BoardFamily):
             try:
                 found = ask(port, BAUD)
                 break
-            except RobotError as fault:  # its port is not there yet, or not ours yet
+            except RobotError as fault:  # its port is missing or not accessible yet
                 if time.monotonic() > deadline:
                     raise FirmwareError(
                         f"the Pico's drive went away, but no firmware answers: {fault} If its "
@@ -269,7 +268,7 @@ class Rp2040Family(BoardFamily):
             raise FirmwareError(f"the Pico at {port} still runs another firmware")
 
     def _wait_for_drive(self, there: bool) -> bool:
-        """Wait until the drive is there, or is not; return whether that came."""
+        """Wait until the drive is there, or is not; return False on a timeout."""
         deadline = time.monotonic() + DRIVE_LIMIT_S
         while self.drive.exists() != there:
             if time.monotonic() > deadline:
@@ -279,7 +278,7 @@ class Rp2040Family(BoardFamily):
 
     @contextlib.contextmanager
     def _mount_drive(self) -> Iterator[Path]:
-        """Yield the folder of the drive; root mounts it meanwhile if it is not mounted."""
+        """Yield the folder of the drive; if it is not mounted, root mounts it for the body."""
         device = str(self.drive.resolve())
         for line in read_text(self.mounts, LARGEST_FILE).splitlines():
             if line.split()[0] == device:
@@ -298,7 +297,7 @@ class Rp2040Family(BoardFamily):
 
 
 def _order_bootloader(port: str) -> None:
-    """Restart a board into its bootloader by our own message."""
+    """Restart a board into its bootloader by a message of our protocol."""
     link = LinkThread(lambda: Link(SerialTransport(port, BAUD), ()))
     try:
         link.wait(link.link.open())
