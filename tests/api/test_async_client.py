@@ -20,7 +20,7 @@ PIECES = [b'{"a": 1}\n{"a"', b': 2}\n\n  \n{"a": 3}', b"\n", b'{"a": 4}']
 
 
 class Daemon:
-    """A daemon that answers as the path says. ``events`` are pieces of a stream."""
+    """A daemon whose answer depends on the path. ``events`` are pieces of a stream."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []

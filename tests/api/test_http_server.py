@@ -1,4 +1,4 @@
-"""The one server of cubistd and cubist-web: what it answers, and how it outlives a flood."""
+"""The shared server of cubistd and cubist-web: its answers, and its endurance in a flood."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CROWD = 12
 """Connections that the server under test allows."""
 
 FLOODING, VISITING = "127.0.0.2", "127.0.0.3"
-"""Two hosts, as far as the server can see."""
+"""Two different hosts, as seen by the server."""
 
 
 FLOOD = """
@@ -51,7 +51,7 @@ for path in sys.argv[1:] * 100:
 print("full", flush=True)
 sys.stdin.read()
 """
-"""A program that takes all connections of the sockets it is given, until its input ends."""
+"""A program that uses all connections of the given sockets until its input ends."""
 
 
 class Known(Exception):
@@ -108,7 +108,7 @@ class Visitor:
         self.reader, self.writer = reader, writer
 
     async def ask(self, path: str, *headers: str) -> tuple[int, str, bytes]:
-        """Status, head and body of the answer."""
+        """Return status, head and body of the answer."""
         lines = [f"GET {path} HTTP/1.1", "Host: x", *headers]
         return await self.send("\r\n".join([*lines, "", ""]).encode())
 
@@ -230,7 +230,7 @@ async def test_a_host_that_takes_all_connections_closes_only_its_own_idle_ones(p
 
 @pytest.mark.parametrize("host", [VISITING, FLOODING])
 async def test_bodies_that_never_come_take_nobody_s_place(port, host):
-    """Such requests are being answered all the time, also when they come from the same host."""
+    """Send such requests: they stay in progress all the time, even from the same host."""
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(2 * CROWD):
             slow = await stack.enter_async_context(visiting(port, FLOODING))
@@ -354,7 +354,7 @@ def may_be_none(kind: Any) -> bool:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_has_the_fields_of_its_model(name):
-    """Who adds a field to a model adds it here, too, or this fails."""
+    """Compare the fields: a field added to a model must be added to the document, too."""
     model, hints = model_of(name.removesuffix("Json")), get_type_hints(DOCUMENTS[name])
     assert hints.keys() == model.model_fields.keys()
     for key, hint in hints.items():

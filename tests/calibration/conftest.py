@@ -1,4 +1,4 @@
-"""The fake robot and its daemon, for all that calibrates it; what its scanner sees."""
+"""The fake robot and its daemon for tests of calibration, and the cube its scanner sees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["controller", "daemon", "fake", "maintenance_of", "profile_name", "sh
 
 
 def show_cube(fake: Any, facelets: str) -> None:
-    """Have a fake robot's scanner see the usual colours of these facelets, or those it can."""
+    """Make a fake robot's scanner see the usual colours of these facelets, where given."""
     take = fake.scanner.take
 
     def colours_of(face: str) -> FaceColours:
@@ -31,7 +31,7 @@ def show_cube(fake: Any, facelets: str) -> None:
 
 
 def keep(values: dict[str, Any]) -> None:
-    """Have the daemon keep values, as what a person has confirmed."""
+    """Let the daemon keep values as confirmed by a person."""
     client = ControlClient()
     with client.maintenance():
         client.call(Endpoint("PUT", "/calibration"), {"values": values})

@@ -1,4 +1,4 @@
-"""The outcome of a robot's calibrating itself, against the truth that it could not see."""
+"""The outcome of a robot's self-calibration, compared with the truth that it could not see."""
 
 from __future__ import annotations
 
@@ -23,21 +23,24 @@ from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
 SEARCH_S = 0.1
-"""In a second some plans would be a little faster."""
+"""Seconds of search for each plan. With a full second some plans would be a little faster."""
 
 LEAST_WIDER, MOST_WIDER = -3.0, 10.0
-"""Degrees by which jaws may open further than needed. Less open by a tenth of their way, 3.1
-degrees or more, the cube still turns past them, as calibrating shows; more only takes longer."""
+"""Degrees by which jaws may open further than needed.
+
+If they open less by a tenth of their travel (at least 3.1 degrees), the cube still turns past them,
+as calibrating shows. If they open more, it only takes longer.
+"""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The last line of ``cubist calibrate auto --json``, as ``document``, and what it is worth.
+    """The last line of ``cubist calibrate auto --json`` as ``document``, and how good it is.
 
-    ``off_degrees``: of each servo position from the truth; ``uncertain_degrees``: by how much it
-    says that it may be. ``wrong_motors``: what was found of steppers and is not so.
-    ``travel_parts``: each time that was found as a part of the true one. ``wider_degrees``: by how
-    much more than needed jaws open. ``solved``: cubes after it, before the first that was not.
+    ``off_degrees``: error of each servo position; ``uncertain_degrees``: its reported uncertainty.
+    ``wrong_motors``: wrong findings about steppers. ``travel_parts``: each time found, as a
+    fraction of the true one. ``wider_degrees``: excess opening of the jaws. ``solved``: cubes
+    solved afterwards, before the first failure.
     """
 
     document: Mapping[str, Any]
@@ -59,7 +62,7 @@ class Outcome:
         violations: Sequence[Violation],
         kept: Mapping[str, Any],
     ) -> Outcome:
-        """Judge what was found."""
+        """Compare the values found with the truth."""
         values = document["values"]
         per_degree = degree_us(profile, parts_of(profile).rotations)
         off = position_errors(profile, truth, values)
@@ -81,13 +84,13 @@ class Outcome:
 
     @property
     def why_not(self) -> str:
-        """Why it could not be calibrated; empty where enough cubes were solved."""
+        """Reason why the robot could not be calibrated; empty if enough cubes were solved."""
         chance = self.document.get("fault_chance", 1.0)
         return str(self.document.get("because", "" if chance <= 0.05 else f"chance {chance}"))
 
 
 def wider_degrees(profile: RobotProfile, off: Mapping[str, float]) -> dict[str, float]:
-    """Return by how much further than needed each jaw opens; less: negative."""
+    """Return how much further than needed each jaw opens; negative if less."""
     mechanism = profile.mechanism
     if not isinstance(mechanism, GrippersSettings):
         return {}
@@ -103,7 +106,7 @@ def wider_degrees(profile: RobotProfile, off: Mapping[str, float]) -> dict[str, 
 def wrong_motors(
     profile: RobotProfile, truth: Misadjustment, values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what was found of steppers and is not so; play may be a degree off."""
+    """Return the wrong findings about steppers. Play may be a degree off."""
     wrong: dict[str, Any] = {}
     for name, settings in profile.actuators_of(Stepper).items():
         motor = truth.stepper(name, settings)
@@ -136,7 +139,7 @@ def at_pins_of_host(profile: RobotProfile) -> RobotProfile:
 
 
 def calibrated(name: str, misadjusted: str, *, solves: int = 0, size: int | None = None) -> Outcome:
-    """Let a robot of a profile calibrate itself and solve cubes then, in simulated time."""
+    """Let a robot of a profile calibrate itself and then solve cubes, in simulated time."""
     changes: dict[str, Any] = {"policy.search_s": SEARCH_S}
     profile = at_pins_of_host(changed(name, changes | ({"cube.size": size} if size else {})))
     truth = parse_misadjustment(misadjusted)
@@ -158,7 +161,7 @@ def calibrated(name: str, misadjusted: str, *, solves: int = 0, size: int | None
 
 
 def _solve_cubes(session: SimulatedCalibration, solves: int) -> int:
-    """Scramble and solve cubes. Return how many were solved before the first that was not."""
+    """Scramble and solve cubes. Return the number solved before the first failure."""
     for number in range(solves):
         try:
             if not session.perform(PROVING, solved=True).solved:

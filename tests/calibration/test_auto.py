@@ -1,4 +1,4 @@
-"""The automatic calibration's stages before a robot that finds what the test says; its command."""
+"""The stages of automatic calibration, with scripted findings of the robot, and its command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SLIPPED = "cube-slipped"
 
 
 class Turning:
-    """A table whose films show a quarter turn in so many microseconds."""
+    """A table whose films show a quarter turn of ``took_us`` microseconds."""
 
     name = "holder"
     quarters = MappingProxyType({"ccw": -1, "home": 0, "cw": 1})
@@ -63,7 +63,7 @@ class Turning:
 
 
 class Robot:
-    """A session: what was tried out and asked, in order."""
+    """A session that records the values tried and the requests made, in order."""
 
     def __init__(self) -> None:
         self.profile = self.calibrated = CUBOTINO
@@ -103,7 +103,7 @@ class Robot:
 
 
 class Finds:
-    """Finds two positions and a camera's place; the table is seen to move."""
+    """A finder that finds two positions and a camera's view. The camera sees the table move."""
 
     turning_together: Sequence[Sequence[str]] = ()
 
@@ -157,7 +157,7 @@ def test_all_stages_in_their_order_with_what_was_found(robot):
     times = next(row for row in rows if row["stage"] == "times")
     assert times["evidence"] == {"took_ms": 500.0, "pictures_of_it": 12}
     assert times["uncertain"] == {TRAVEL: 2.5}
-    # A twenty-fifth longer, and by what it is known to: half a percent.
+    # Four percent longer, plus the uncertainty of half a percent.
     kept = [(row["between"], row["ms"], row["held_ms"]) for row in found.values[TRAVEL]]
     assert kept == [
         (["ccw", "home"], 522.5, round(800 * 522.5 / 700, 1)),
@@ -178,7 +178,7 @@ def test_a_way_that_no_film_shows_has_the_speed_of_the_others(robot):
 def test_servos_that_turn_the_cube_together_turn_little_in_a_pulse(robot, monkeypatch):
     monkeypatch.setattr(Finds, "turning_together", [["holder"]])
     found, _ = calibrated(robot, only="times")
-    # 5 degrees in 20 ms: 180 of them take 720, and quarters are slower than that anyway.
+    # 5 degrees in 20 ms: 180 of them take 720 ms, and quarter turns are slower than that anyway.
     assert [row["ms"] for row in found.values[TRAVEL]] == [522.5, 522.5, 720.0]
 
 
@@ -235,7 +235,8 @@ def test_cubes_are_solved_until_a_fault_is_unlikely(robot):
 def test_times_are_shortened_while_cubes_are_solved(robot):
     robot.solves = [True, True, True, True, True, True, False, True, True]
     found, rows = calibrated(robot, faster=0.2)
-    # 5 and 10 % were good, 15 % not: back to what was proven, with 4 % less than is kept.
+    # 5 and 10 % were good, 15 % was not: back to the times kept, which are 4 % longer than those
+    # proven.
     assert (rows[-1]["stage"], rows[-1]["evidence"]) == ("faster", {"percent": 10.0})
     assert found.values[LID_TRAVEL][0]["ms"] == 270.0
     tried = [values[LID_TRAVEL][0]["ms"] for values in robot.tried if LID_TRAVEL in values]
@@ -271,7 +272,7 @@ def test_filmed_times_stay_and_all_others_get_shorter(part):
 
 
 class BrokenOff:
-    """A finder that finds one position, and then something happens."""
+    """A finder that finds one position and then raises an error."""
 
     seen_moving: Mapping[str, FilmedServo] = {}
     happens: CubistError

@@ -41,7 +41,7 @@ FILE = {"format": 2, "robot": "cubotino", "size": 3, "values": {}}
 
 
 def until_idle(client: ControlClient) -> None:
-    """The daemon notices within a moment that a connection has gone."""
+    """Wait until the daemon notices, within a moment, that a connection has closed."""
     while client.status()["state"] == "maintenance":
         pass
 
@@ -60,7 +60,7 @@ def test_a_position_is_tried_kept_exported_and_imported(daemon, ask, tmp_path):
 
 
 def painted(odd: OddScene | None = None) -> bytes:
-    """A JPEG of what the simulated robot's camera sees."""
+    """Return a JPEG of the simulated robot's camera."""
     studio = Studio(SimulatedRobot(CUBOTINO, scrambled(3, 1)))
     studio.disturbances.odd = odd
     bgr = cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR)
@@ -97,7 +97,7 @@ def test_the_camera_s_picture_is_saved_drawn_and_judged(daemon, ask, tmp_path, c
     ],
 )
 def test_the_screens_leave_the_mode_whatever_ends_them(daemon, ending, hang_ups, screens):
-    """As over SSH: a terminal of its own, which the command leads, and which may go away."""
+    """Run the command as over SSH: it leads its own terminal, which may go away."""
     client = ControlClient()
     terminal, theirs = pty.openpty()
     command = ["env", f"--{hang_ups}-signal=HUP", "setsid", "--ctty", sys.executable]
@@ -128,7 +128,7 @@ def end(process: subprocess.Popen[bytes], terminal: int, how: str) -> None:
 
 
 def drained(terminal: int) -> None:
-    """Read what a terminal is sent, so that nobody waits for it to be read."""
+    """Read a terminal's output, so that no writer blocks."""
     with contextlib.suppress(OSError):
         while os.read(terminal, 65536):
             pass
@@ -234,7 +234,7 @@ def test_a_session_is_one_version_whose_values_say_where_they_come_from(
 
 
 def test_who_breaks_a_session_off_is_told_what_stays(daemon, ask):
-    """Values that were kept stay, as one version that can be taken back."""
+    """Check that values already kept stay, as one version that can be undone."""
     keep(ALL_OF_IT)
     homes = daemon.motion.home
 
@@ -257,7 +257,7 @@ def test_who_breaks_a_session_off_is_told_what_stays(daemon, ask):
 
 
 def test_who_takes_over_ends_the_other_s_motion_and_the_other_is_told(daemon, ask, monkeypatch):
-    """The other is a process of its own, in the middle of a motion; here only this one goes on."""
+    """Interrupt another process in the middle of a motion; only this process goes on."""
     moving = threading.Event()
 
     def homes_until_stopped(*_: Any) -> None:

@@ -40,7 +40,7 @@ DEGREE_US = 500 / 90
 def seen(
     degrees: float, *positions: str, right: float = 0.0, picture: float = 0.0
 ) -> list[PoseDeviation]:
-    """Faces of one solve that stood so at these positions of the table."""
+    """Return one solve's faces with these deviations at these positions of the table."""
     return [
         PoseDeviation("holder", position, degrees, right, 0.0, picture)
         for position in positions or ("home",)
@@ -48,7 +48,7 @@ def seen(
 
 
 def followed(*solves: list[PoseDeviation]) -> DriftRecord:
-    """A record of a robot in order, and after more solves."""
+    """Return the record of a robot in order, and after more solves."""
     record = DriftRecord.begin(CUBOTINO, MAY)
     for one in [seen(0.0, "home", "cw")] * FIRST_SOLVES + list(solves):
         record = record.add_solve(one)
@@ -77,7 +77,7 @@ def test_what_the_first_solves_show_is_in_order_and_what_differs_has_moved(first
         (seen(3.0), 20, "moved", "holder home has moved 3.0 degrees since 2026-05-03: "),
         (seen(MOST_DEGREES + 2), 30, "moved-too-far", "holder home"),
         (seen(4.0, "home", "cw", right=0.3), 20, "camera-moved", "15 % of their width"),
-        # A camera that looks straight down cannot tell what has turned.
+        # A camera that looks straight down cannot tell which part has turned.
         (seen(4.0, "home", "cw", picture=2.0), 20, "turned", "4.0 degrees"),
         # One face was measured wrongly.
         (seen(0.0) + seen(0.1) + seen(30.0), 1, None, ""),
@@ -174,7 +174,7 @@ def drifting(
 
 
 def begin_with(robot: DriftingRobot, degrees: float) -> None:
-    """Begin as after the first solves of a robot, in which faces stood like this."""
+    """Begin with a record of a robot's first solves, in which faces deviated by this angle."""
     record = DriftRecord.begin(robot.profile, FIRST_DAY)
     faces = [
         PoseDeviation(one.actuator, one.position, degrees, 0.0, 0.0)
@@ -196,7 +196,7 @@ def test_a_robot_that_drifts_fails_and_says_why(tmp_path):
         _, watch, _ = robot.daemon()
         asyncio.run(watch.begin())
         at_home = next(one for one in watch.estimates if one.position == "home")
-        # A third of 2.6 degrees, then a third of the way from there to 5.2.
+        # A third of 2.6 degrees, then a third of the distance from there to 5.2.
         assert at_home.degrees == pytest.approx(2.6 / 3 + (5.2 - 2.6 / 3) / 3, abs=0.1)
         assert (at_home.since, at_home.corrected_degrees) == (FIRST_DAY, 0.0)
         assert [note.code for note in watch.notes] == ["moved", "moved"]
@@ -218,7 +218,7 @@ def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path):
             corrections
         )
         assert "since 2026-05-03; the robot adjusted it: ccw 1000 -> " in notes[0].text
-        # One step back leads to what a person kept, not to the correction before.
+        # One step back leads to the version that a person kept, not to the previous correction.
         robot.calibrations.restore(robot.profile)
         assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
 
@@ -254,7 +254,7 @@ def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_ti
         later = robot.drifts.load(robot.profile, robot.today)
         assert robot.robot.violations == []
     for name in GRIPPERS:
-        # Each solve moves an estimate by a third of the way to what it shows.
+        # Each solve moves an estimate a third of the way to its own measurement.
         shown = [
             median(3 * after.degrees - 2 * before.degrees for before, after in pairs)
             - median(3 * before.degrees for before, _ in pairs)
@@ -266,7 +266,7 @@ def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_ti
                 ]
             ]
         ]
-        # The camera's height above the face, which tilts depend on, is not known exactly.
+        # Tilts depend on the camera's height above the face, which is not known exactly.
         assert shown == [pytest.approx(2.0, rel=0.15)]
     assert later.camera.distance < 0.02, "a face that is tilted has not moved"
 

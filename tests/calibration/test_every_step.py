@@ -1,6 +1,6 @@
 """Every step by its commands, its screens and the control socket: one table, the same values.
 
-A person with keys alone calibrates a badly built robot, and it solves three cubes.
+A person with nothing but keys calibrates a badly built robot, which then solves three cubes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.rig.guide import press_keys, settle_app
 from vision.measure.sticker_colours import FACES
 
 BY_ITSELF = "auto"
-"""The step in which nobody asks and nobody watches has its own tests."""
+"""The step without questions or a person watching. It has its own tests."""
 
 TRIALS = [trial for name, step in STEPS.items() if name != BY_ITSELF for trial in step.trials]
 
@@ -50,10 +50,10 @@ LONGER = [
 
 @dataclass(frozen=True)
 class Case:
-    """A thing to calibrate: its row in the step's list, how it is done in three ways, what is kept.
+    """A thing to calibrate: its row in the step's list, three ways to do it, and the values kept.
 
-    ``kept`` are the keys that get a value by the command and by the screen, with the values where
-    they are the same every time.
+    ``kept`` are the keys that get a value by the command and by the screen, with the values that
+    are the same every time.
     """
 
     step: str
@@ -143,15 +143,15 @@ CASES = (
 
 @pytest.fixture
 def profile_name() -> str:
-    """A robot that needs every step."""
+    """Return the profile of a robot that needs every step."""
     return "mindcuber"
 
 
 @pytest.fixture
 def robot(daemon: Any) -> ControlClient:
-    """The daemon of a robot in front of whose camera stands a solved cube; nothing else moves it.
+    """Return a client of a robot with a solved cube before its camera. No other client moves it.
 
-    Nothing is at first as it is in the profile that the steps would find: the face is elsewhere.
+    At first no value is as the steps would find it in the profile: the face is elsewhere.
     """
     studio = Studio(SimulatedRobot(load_profile("mindcuber"), scrambled(3, 1)))
     jpeg = bytes(cv2.imencode(".jpg", cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR))[1])
@@ -195,7 +195,7 @@ async def test_commands_screens_and_the_socket_do_the_same(robot, ask, case):
 
 
 def by_socket(client: ControlClient, case: Case) -> None:
-    """The trial itself is described as the server serves it, and answers as described."""
+    """Check that the trial is as the server serves it, and its answer as described."""
     trial = next(one for one in TRIALS if one.name == case.trial)
     route = next(one for one in ROUTES if one.endpoint == trial.endpoint)
     assert route.answer is trial.answer
@@ -206,7 +206,7 @@ def by_socket(client: ControlClient, case: Case) -> None:
 
 
 async def kept_by_keys(client: ControlClient, case: Case, before: dict[str, Any]) -> dict[str, Any]:
-    """Return what is kept on the screen; then it is undone."""
+    """Return the values kept on the screen, then undo them."""
     session = Session(client)
     with session.maintenance():
         app = CalibrationApp(session, [step_dialog(STEPS[case.step])])
@@ -235,14 +235,14 @@ def enter_row(pilot: Pilot[int], row: tuple[str, ...]) -> None:
 
 
 SEES_DEGREES = 0.6
-"""A person sees by eye whether a part is so far off."""
+"""Smallest error of a part that a person sees by eye."""
 
 SPEED = 4.0
 
 
 @dataclass
 class Person:
-    """Presses keys, and looks at the robot and at the screen in between."""
+    """A person who presses keys, and looks at the robot and at the screen in between."""
 
     pilot: Pilot[int]
     profile: RobotProfile
@@ -261,14 +261,14 @@ class Person:
         return str(self.pilot.app.screen.query_one(part, Static).content)
 
     def error_of(self, pulse: int) -> float:
-        """Degrees that the part in the heading is off with a pulse."""
+        """Return the error in degrees of the heading's part at a pulse."""
         actuator, _, position = self.heading.rpartition(" ")
         key = f"actuators.{actuator}.positions_us.{position}"
         return position_errors(self.profile, self.twin.misadjusted, {key: pulse})[key]
 
     async def place(self) -> None:
-        """Bring the part in the heading to where it belongs, and keep it."""
-        for _ in range(2):  # it is next, and nobody knows where it stands
+        """Bring the part in the heading to its correct position, and keep that."""
+        for _ in range(2):  # it is next, and its position is unknown
             if "choose Begin" in self.text_of("#help"):
                 await self.press("b")
         pulse = self._pulse
@@ -286,7 +286,7 @@ class Person:
         return int(self.pilot.app.screen.query_one(Digits).value)
 
     def _off(self, pulse: int) -> float:
-        """Microseconds of pulse that it is off."""
+        """Return the part's error in microseconds of pulse."""
         slope = (self.error_of(pulse + 100) - self.error_of(pulse)) / 100
         return self.error_of(pulse) / slope
 
@@ -333,7 +333,7 @@ async def test_a_person_with_keys_alone_gets_a_robot_that_solves(robot, most):
 
 
 def wait_for_end(client: ControlClient) -> str | None:
-    """Return the outcome of the job under way."""
+    """Return the outcome of the current job."""
     with client.events() as events:
         if client.status()["job"] is not None:
             next(event for event in events if event["event"] == "finished")

@@ -1,4 +1,4 @@
-"""The part of a face that the layer of a gripper beside the cube does not reach, in pictures."""
+"""The part of a face beyond the layer of a gripper beside the cube, in pictures."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ SITES: tuple[Site, ...] = ("R", "L", "F", "B")
 
 
 class View:
-    """A camera above a face of a cube, all of which tilts, or but for the layer next to a gripper:
-    that one turns by ``layer`` quarters instead, which shows other stickers."""
+    """A camera above a cube's face. The face tilts as a whole, or without the layer at a gripper.
+
+    That layer turns by ``layer`` quarters instead, which shows other stickers.
+    """
 
     def __init__(self, site: Site, size: int) -> None:
         self.profile = SimpleNamespace(cube=SimpleNamespace(size=size))
@@ -49,7 +51,7 @@ class View:
 
     @property
     def face(self) -> Any:
-        """The stickers on black, uint8[h, w, 3]."""
+        """Return the stickers on black, uint8[h, w, 3]."""
         size = self.size
         numbers = (np.arange(size * size).reshape(size, size) * 2 + self.shift) % len(PALETTE)
         right, down = TOWARDS[self.site]

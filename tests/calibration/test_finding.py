@@ -1,4 +1,4 @@
-"""Robots that were not built as drawn find themselves what they are, and need to."""
+"""Robots that were not built as drawn calibrate themselves, and need to."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_robot_that_was_not_built_as_drawn_calibrates_itself():
     assert len(outcome.travel_parts) == 3
     assert all(1.0 <= part <= 1.1 for part in outcome.travel_parts)
     assert outcome.document["took_s"] < 480
-    # The profile's times of the lid and the table against those that were found, on average.
+    # The profile's times of the lid and the table compared with those found, on average.
     before, after = (outcome.document[key] for key in ("planned_before_s", "planned_s"))
     assert after != before
     assert 0.6 < after / before < 1.6
@@ -76,10 +76,10 @@ ROBOTS = {
     "soltvvo": (range(1, 3), 8, 0),
     "crane": (range(2, 6, 3), 4, 0),
 }
-"""Robots of each profile, by seed; the servo positions and travel times that each of them finds."""
+"""Seeds of each profile's robots; numbers of servo positions and travel times each finds."""
 
 SLOWER_OF_PAIR = (1 + SPEED) / (1 - SPEED)
-"""Servos that turn the cube together get the times of the slower one."""
+"""Largest ratio of two servos' times. A pair that turns the cube gets the slower one's times."""
 
 UNCALIBRATED = range(1, 21)
 
@@ -93,7 +93,7 @@ NOT_SEEN: dict[str, tuple[str, ...]] = {
     "cubotone": ("flipper.positions_us.low", "flipper.positions_us.high"),
     "mindcuber": ("arm.positions_us.rest", "arm.positions_us.pull"),
 }
-"""Positions that are only as sure as they say: nothing moves there that the camera sees."""
+"""Positions only as exact as their reported uncertainty: the camera sees no motion there."""
 
 profiles = pytest.mark.parametrize("name", ROBOTS)
 
@@ -111,7 +111,7 @@ def test_every_robot_finds_its_positions_times_and_colours(name):
     seeds, positions, travels = ROBOTS[name]
     outcomes = {seed: calibrated(name, str(seed)) for seed in seeds}
     assert {seed: one.why_not for seed, one in outcomes.items() if one.why_not} == {}
-    # A trial loses the steps of a weak motor, which is then made slower.
+    # A trial loses the steps of a weak motor, which then gets a lower speed.
     harmed = {
         seed: [
             violation
@@ -147,14 +147,14 @@ def test_every_robot_finds_its_positions_times_and_colours(name):
     ]
     assert too_sure == []
     wider = [degrees for one in outcomes.values() for degrees in one.wider_degrees.values()]
-    way = 2.5 if name == "rubpyx" else 1.0  # its jaws go so much further than others
+    way = 2.5 if name == "rubpyx" else 1.0  # its jaws travel that much further
     assert all(LEAST_WIDER * way <= degrees <= MOST_WIDER * way for degrees in wider)
     parts = [part for one in outcomes.values() for part in one.travel_parts]
     assert len(parts) == travels * len(seeds)
-    # Servos creep the last of their way, and a film of few pictures is less exact.
+    # Servos creep at the end of their travel, and a film of few pictures is less exact.
     longest = 1.15 * SLOWER_OF_PAIR if name in ("otvinta", "rubpyx") else 1.15
     assert all(1.0 <= part <= longest for part in parts)
-    # Four grippers on servos measure twelve ways; a crane's solves take most of its time.
+    # Four grippers on servos measure twelve motions; a crane's solves take most of its time.
     longest_s = 1800 if name in ("otvinta", "rubpyx", "crane") else 600
     assert max(one.document["took_s"] for one in outcomes.values()) <= longest_s
 
@@ -174,7 +174,7 @@ def test_a_robot_built_twice_as_badly_is_calibrated_or_says_why_not(name, seed):
 
 
 def solves_as_it_is(name: str, seed: int) -> bool:
-    """Return whether a robot solves a cube by its profile and breaks nothing."""
+    """Return whether a robot solves a cube with its profile and breaks nothing."""
     profile = load_profile(name)
     with SimulatedRun(
         profile, scrambled(profile.cube.size, seed), misadjusted=Misadjustment(seed)

@@ -1,4 +1,4 @@
-"""What the flipper's finder makes of a lid and a table of which everything is known."""
+"""The results of the flipper's finder for a lid and a table of which everything is known."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
 FACES = [np.eye(3)[[k % 3] * 9] for k in range(3)]
-"""Of one colour each: stickers of two are never the same."""
+"""Faces of one colour each: no two share a sticker."""
 
 
 def arm_at(**places: int) -> RobotProfile:
-    """A MindCuber whose arm has its positions elsewhere."""
+    """Return a MindCuber whose arm has other positions."""
     return changed("mindcuber", {f"actuators.arm.positions_us.{n}": at for n, at in places.items()})
 
 
@@ -56,9 +56,9 @@ def test_a_lid_that_was_left_down_is_opened_by_the_robot_and_by_nobody_s_hand(kn
 
 
 class World:
-    """A lid that is seen, holds and rolls the cube where it is told to; a table that turns it.
+    """A lid that hides, holds and rolls the cube at set pulses, and a table that turns it.
 
-    ``session``: notes in ``went`` where lid and table were moved.
+    As a ``session`` it records in ``went`` where lid and table were moved.
     """
 
     def __init__(self, profile: RobotProfile) -> None:
@@ -73,10 +73,10 @@ class World:
         self.is_gone = False
         self.face, self.faces = 0, FACES
         self.lid = self.pulse = self.slack = 0.0
-        """Where the lid is, and its pulse: it lags behind by half of the slack."""
+        """Position of the lid, and its pulse: it lags behind by half of the slack."""
         self.cube = self.stands = 0.0
         self.leaves: Iterator[float] = iter(())
-        """Where a cube that is held is left by the walls of the lid."""
+        """Positions in which the walls of the lid leave a held cube."""
         self.finder = FlipperFinder(self)  # type: ignore[arg-type]
         self.finder.lid.high = 9999
         self.finder.watch = self  # type: ignore[assignment]
@@ -104,7 +104,7 @@ class World:
 
 
 class Table(SpinningPart):
-    """Turns the cube while the lid does not hold it."""
+    """A table that turns the cube while the lid does not hold it."""
 
     name = "holder"
     is_stepper = False
@@ -147,7 +147,7 @@ class Table(SpinningPart):
 
 @pytest.fixture
 def world() -> World:
-    """A Cubotino as in its profile, more or less: the picture is clear between 1200 and 1420 us."""
+    """Return a CUBOTino close to its profile: the picture is clear between 1200 and 1420 us."""
     here = World(load_profile("cubotino"))
     here.lid = 1335
     here.finder.lid.at = 1335
@@ -167,7 +167,7 @@ def test_a_lid_is_open_in_the_middle_holds_from_a_pulse_on_and_rolls_beyond(worl
     assert list(found.uncertain.values()) == [2.0]
     world.went.clear()
     found = world.finder.find_hold()
-    # By where the cube lies flat in the profile: 0.348 of 285 us from rolling on, of 264 us.
+    # Open is as in the profile between where the cube lies flat and hold: 0.348 * 285 of 264 us.
     opens_at = lid_values(found)["open"]
     assert lid_values(found) == pytest.approx({"open": 1307, "close": 1488}, abs=2)
     assert found.evidence["holds_from_us"] == pytest.approx(found.evidence["firm_from_us"], abs=3)
@@ -178,7 +178,7 @@ def test_a_lid_is_open_in_the_middle_holds_from_a_pulse_on_and_rolls_beyond(worl
     (rolls_at,) = lid_values(found).values()
     assert rolls_at == pytest.approx(999, abs=2)
     assert [at for _, at in world.went] == [rolls_at, opens_at] * 2, "another face came twice"
-    # As far from open as in the profile, where it is 165 us from hold: 285 / 165 of 2 us or more.
+    # As far from open as in the profile, where it is 165 us from hold: 285 / 165 of at least 2 us.
     assert list(found.uncertain.values()) == [pytest.approx(4, abs=1)]
     world.rolls = lambda pulse: pulse <= 975
     (deeper,) = lid_values(world.finder.find_roll()).values()
@@ -224,7 +224,7 @@ def test_a_reflection_or_a_face_that_stands_askew_is_no_quarter_turn() -> None:
 
 
 def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
-    """It rests at 1000 us, and pulls at 2000."""
+    """Check an arm that rests at 1000 us and pulls at 2000."""
     here = World(arm_at(rest=997))
     here.lid = here.finder.lid.at = 1000
     here.covers = lambda pulse: pulse >= 1200
@@ -238,7 +238,7 @@ def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
     wide = pytest.approx(hold - 6 - 1.05 * 503, abs=3)
     assert at == {"hold": pytest.approx(hold, abs=2), "rest": wide}
     assert here.lid == at["rest"]
-    # The scale of its servo is not known: a fifth of the way may be wrong.
+    # The scale of its servo is unknown: a fifth of the travel may be wrong.
     assert [*found.uncertain.values()] == [pytest.approx(2.5, abs=0.5), pytest.approx(103, abs=1)]
     assert here.finder.find_roll().values == {"actuators.arm.positions_us.pull": at["hold"] + 533}
 
@@ -275,7 +275,7 @@ def test_a_limit_may_leave_half_of_the_margin(lowest, pulse):
 
 
 def built_with(homed: str) -> RobotProfile:
-    """A MindCuber, one of whose actuators is a stepper with an end stop."""
+    """Return a MindCuber, one of whose actuators is a stepper with an end stop."""
     profile = load_profile("mindcuber")
     elevator = load_profile("crane").actuators["elevator"]
     return profile.model_copy(update={"actuators": {**profile.actuators, homed: elevator}})

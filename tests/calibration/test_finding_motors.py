@@ -1,6 +1,6 @@
-"""Steppers find out which way they turn, in how many steps, and what play is behind them.
+"""Steppers find their direction, the steps of a turn, and the play behind them.
 
-Cameras at a cube's corners find its faces, and how far one of them is turned.
+Cameras at a cube's corner find its faces, and the angle of a turned one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ SITES: tuple[Site, ...] = ("U", "R", "F")
 Image = NDArray[np.uint8]
 STRAIGHT = place_camera(CAMERA)
 PAINTER = Painter(STRAIGHT, 2.0)
-"""Its first picture takes ten times as long as any other."""
+"""Painter shared by the tests: its first picture takes ten times as long as any other."""
 
 
 @given(
@@ -118,7 +118,7 @@ def finer_steps(factor: int) -> JsonObject:
 
 
 def test_finer_steps_cost_no_speed_where_the_board_makes_them():
-    """The real firmware: two motors at a time make 32,000 steps/s each."""
+    """Check against the real firmware: two motors at a time make 32,000 steps/s each."""
     with robot("six-motor", "1:0.01") as (run, session):
         session.try_out(finer_steps(2))
         assert list(fit_to_board(session, {})) == [], "24,000 steps/s"
@@ -144,7 +144,7 @@ def robot(name: str, misadjusted: str) -> Iterator[tuple[SimulatedRun, Simulated
 
 
 def found_until(name: str, misadjusted: str, stage: str) -> tuple[JsonObject, JsonObject]:
-    """Return what a robot finds until the first finding of a stage, and which of it is not so."""
+    """Return a robot's findings up to the first of a stage, and the wrong ones among them."""
     values: JsonObject = {}
     with robot(name, misadjusted) as (run, session):
         suitable = finder_for(run.profile)
@@ -186,7 +186,7 @@ def test_a_motor_that_does_not_turn_is_named():
 
 
 class ScriptedMotor(Rotation):
-    """A motor whose driver makes ``factor`` of a thought step, and what it drives has play."""
+    """A motor with play whose driver makes ``factor`` of the expected step."""
 
     sweep, step_us, step_degrees = 6.0, 0, 2.0
 
@@ -214,7 +214,7 @@ class ScriptedMotor(Rotation):
 @pytest.mark.parametrize("factor", [0.25, 0.5, 1.0, -1.0, 2.0, -2.0])
 @pytest.mark.parametrize("play", [0.0, 1.5, 3.0])
 def test_a_motor_shows_its_steps_without_turning_far(factor, play):
-    """However large its steps are: the face must stay in view, and layers nearly square."""
+    """Check the range of motion for any step size: the face stays in view, layers nearly square."""
     motor = ScriptedMotor(factor, play)
     line = motor.find_line()
     assert line.degrees_per_us == pytest.approx(factor * 360 / 1600, rel=0.04)
@@ -223,8 +223,10 @@ def test_a_motor_shows_its_steps_without_turning_far(factor, play):
 
 
 class Loses:
-    """A session whose motors lose steps down to a part of their speed; the camera sees whole turns
-    after a part of one."""
+    """A session whose motors lose steps above a fraction of their speed.
+
+    The camera sees a whole turn after ``turn`` of one.
+    """
 
     def __init__(self, good: float, square: bool = True, turn: float = 1.0) -> None:
         self.calibrated = self.profile = load_profile("six-motor")
@@ -277,7 +279,7 @@ def test_all_motors_are_as_slow_as_the_worst_with_a_margin():
 
 
 def picture(optics: Optics, body: CubeBody | None, *layers: tuple[str, float]) -> Image:
-    """Return a camera's picture; ``layers``: degrees by which they are turned."""
+    """Return a camera's picture. ``layers``: sites of turned layers and their degrees."""
     twists = tuple((site, degrees / 90) for site, degrees in layers)
     one = PAINTER if optics is STRAIGHT else Painter(optics, 2.0)
     return one.paint(body, Pose(np.eye(3), twists), StudioLight())
@@ -285,8 +287,10 @@ def picture(optics: Optics, body: CubeBody | None, *layers: tuple[str, float]) -
 
 @pytest.mark.parametrize("seed", [None, 1, 4])
 def test_faces_are_found_that_are_each_seen_too_much_from_the_side(seed):
-    """As the camera of the profile sees them, and one that was mounted askew: none of the three can
-    be told by itself."""
+    """Find three faces, none of which is recognizable by itself.
+
+    The camera is as in the profile, or mounted askew.
+    """
     truth = None if seed is None else Misadjustment(seed).camera(CAMERA.name)
     optics = STRAIGHT if truth is None else moved_camera(STRAIGHT, truth)
     found = faces_in_view(CAMERA, picture(optics, scrambled(3, 1)), 3)

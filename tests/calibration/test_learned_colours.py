@@ -46,7 +46,7 @@ LEARNING = {"policy.learn_colours": True, "policy.improve_while_turning": False}
 THAT_LEARNS = changed("cubotino", LEARNING)
 RUNS = 20
 PLACE = ("top", "U")
-"""The only site that its camera sees: all faces come there."""
+"""The only site its camera sees: all faces come there."""
 VIEWS = [
     FaceView(*PLACE, face, next(held for held in all_orientations() if held.faces[0] == face))
     for face in FACES
@@ -55,7 +55,7 @@ Floats = NDArray[np.float64]
 
 
 class Room:
-    """A room with a lamp beside the camera, which wanders, and the shadow of the robot's frame."""
+    """A room with a moving lamp beside the camera, and the shadow of the robot's frame."""
 
     def __init__(self, seed: int, scheme: str = "classic", *, lamp: float = 0.6) -> None:
         self._rng = np.random.default_rng(seed)
@@ -64,13 +64,13 @@ class Room:
         self._palette = dict(zip(FACES, to_linear(colours), strict=True))
 
     def light(self, day: int) -> Floats:
-        """Log light on the stickers at the site, float64[9]."""
+        """Return the log light on the stickers at the site, float64[9]."""
         x, y = np.meshgrid([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0])
         lamp = 0.8 * np.exp(-((x - self._lamp + day / 60) ** 2) - (y + 0.5) ** 2)
         return (lamp - 0.7 * (x + 0.3 * y < -0.5)).ravel()
 
     def looks(self, profile: RobotProfile, facelets: str, day: int) -> Lesson:
-        """Look at a cube as the robot's scanner does with what it has learned."""
+        """Take the pictures of a cube as the robot's scanner does with its learned light."""
         known = stored_light(profile).get(PLACE, np.zeros((9, 3)))
         looks = []
         for view in VIEWS:
@@ -97,7 +97,7 @@ def read(profile: RobotProfile, lesson: Lesson) -> CubeReading:
 
 
 def margin_of(profile: RobotProfile, lesson: Lesson) -> float:
-    """The margin of the right cube; 0 if the robot would look again."""
+    """Return the margin of the correct cube; 0 if the robot would look again."""
     try:
         reading = read(profile, lesson)
     except Unreadable:
@@ -125,7 +125,7 @@ def test_colours_are_measured_without_the_learned_light_that_they_replace():
 
 
 def taught(room: Room, runs: int) -> RobotProfile:
-    """The robot after some solves on one day."""
+    """Return the robot after some solves on one day."""
     profile = CUBOTINO
     for _ in range(runs):
         learned = learn_colours(profile, room.looks(profile, room.cube(), 0), FIRST_DAY)
@@ -150,7 +150,7 @@ def test_a_wrong_or_doubtful_reading_teaches_nothing():
     assert learn_colours(CUBOTINO, lesson, FIRST_DAY) is not None
     other = Lesson(room.cube(), lesson.looks)
     assert learn_colours(CUBOTINO, other, FIRST_DAY) is None
-    # An edge flipped in the reading is a cube that the stickers contradict.
+    # A reading with a flipped edge is a cube that the stickers contradict.
     flipped = list(lesson.facelets)
     flipped[7], flipped[19] = flipped[19], flipped[7]
     assert learn_colours(CUBOTINO, Lesson("".join(flipped), lesson.looks), FIRST_DAY) is None
@@ -162,7 +162,7 @@ def test_a_wrong_or_doubtful_reading_teaches_nothing():
     ("outcome", "proven", "keeps"),
     [
         (Outcome.SOLVED, True, True),
-        # Solved by a second plan: the first look may have read another cube.
+        # Solved by a second plan: the first scan may have read another cube.
         (Outcome.SOLVED, False, False),
         (Outcome.DONE, True, False),
         (Outcome.NOT_SOLVED, False, False),
@@ -185,7 +185,7 @@ def test_only_a_cube_that_was_seen_to_be_solved_teaches(tmp_path, outcome, prove
 
 
 def under_a_lamp(robot: DriftingRobot) -> None:
-    """Put a lamp beside the camera that wanders, as in :class:`Room`."""
+    """Put a moving lamp beside the camera, as in :class:`Room`."""
     (view,) = CUBOTINO.cameras[0].views
     middle, half = np.mean(view.quad, axis=0), np.ptp(view.quad, axis=0).max() / 2
 

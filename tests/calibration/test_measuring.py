@@ -1,5 +1,7 @@
-"""Calibration that measures: colours of a known cube, times of operations, a camera's view, and the
-wizard that does one after the other."""
+"""Calibration that measures: colours of a known cube, times of operations, a camera's view.
+
+The wizard runs these one after the other.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +157,7 @@ def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(ask, tmp
 
 @pytest.mark.parametrize("name", ["four-arm", "six-motor"])
 def test_a_robot_as_drawn_needs_no_advice(name):
-    """A camera at the cube's corner sees three faces at an angle, and jaws hold a cube's edges."""
+    """Take a camera at the cube's corner that sees three faces at an angle, and jaws at edges."""
     profile = load_profile(name)
     studio = Studio(SimulatedRobot(profile, scrambled(3, 1)))
     for settings in profile.cameras:

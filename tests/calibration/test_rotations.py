@@ -1,5 +1,7 @@
-"""The face as a measuring instrument, and parts that move step by step while the camera watches:
-edges, jaws that begin to hold, and what turns the cube, with its line, its stops and its films."""
+"""The face as a measuring instrument, and parts that move in steps while the camera watches.
+
+Tests of edges, jaws that begin to hold, and parts that turn the cube: line, stops and films.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ SITES = st.sampled_from(["R", "L", "F", "B"])
 
 
 class Servo:
-    """A session with one servo; what it drives lags behind by half of ``slack`` us."""
+    """A session with one servo, whose load lags behind by half of ``slack`` us."""
 
     def __init__(self, slack: float = 0.0) -> None:
         self.slack = slack
@@ -66,7 +68,7 @@ class Servo:
 
 
 class Jaws:
-    """Jaws of the gripper below of a two-armed robot that hold from a pulse on."""
+    """Jaws of a two-armed robot's lower gripper that hold beyond a pulse."""
 
     def __init__(self, before: float, slack: float = 0.0) -> None:
         self.servo = Servo(slack)
@@ -88,8 +90,8 @@ def test_jaws_hold_from_an_edge_on_and_a_margin_further(before, slack):
     finder = jaws.finder
     distance = finder.open - finder.closed
     found = finder.find_by(jaws)
-    # They are as hard as two steps show, and the edge is as exact as one. They close from the same
-    # side as they were found, so that their slack is in the edge already.
+    # They grip two steps beyond the edge, which is known to one step. They close from the same side
+    # as they were found, so the edge already includes their slack.
     firm = jaws.holds_from + jaws.towards * slack / 2
     assert finder.closed == pytest.approx(firm + jaws.towards * 8, abs=3)
     assert finder.open == pytest.approx(firm + 1.05 * distance, abs=3)
@@ -104,16 +106,16 @@ def test_jaws_hold_from_an_edge_on_and_a_margin_further(before, slack):
 
 
 def straight(pulse: float) -> float:
-    """A quarter turn to 500 us, zero at 1520 us."""
+    """Return degrees for a pulse: a quarter turn is 500 us, zero is at 1520 us."""
     return (pulse - 1520) * 0.18
 
 
 STEP_DEGREES = 3.0
-"""A sweep ends a step beyond what it was asked for, and the slack further."""
+"""Distance by which a sweep overshoots its end. The slack comes on top."""
 
 
 class Watch(Servo):
-    """A camera that sees how far a servo has turned the cube, about its line of sight or tilted."""
+    """A camera that sees a servo turn the cube, about its line of sight or tilted."""
 
     lost_face_error = CalibrationError
 
@@ -158,7 +160,7 @@ def spinning(degrees_of: Callable[[float], float], slack: float = 0.0) -> tuple[
 
 
 def lined(slack: float = 0.0) -> tuple[Watch, Any]:
-    """A part that has found its line."""
+    """Return a part that has found its line."""
     watch, part = spinning(straight, slack)
     part.find_line()
     return watch, part
@@ -201,7 +203,7 @@ def test_stops_are_looked_at_each_from_zero(cw):
         straight(pulse) + (cw if pulse > 1900 else -0.9 if pulse < 1100 else 0.0)
     )
     places, off = part.find_stops()
-    # The servo comes to both ends from the middle, and stops half of 12 us before it is there.
+    # The servo reaches both ends from the middle, and stops half of 12 us before them.
     assert places == {
         "home": 1520,
         "ccw": pytest.approx(1025 - 6, abs=1),
@@ -244,7 +246,7 @@ def test_square_is_where_other_jaws_hold_the_cube(off):
 
 @pytest.fixture
 def tilting() -> tuple[Watch, Any]:
-    """A gripper beside the cube that has found its line."""
+    """Return a gripper beside the cube that has found its line."""
     watch = Watch(straight)
     actuator = StepwiseMove(watch, "right", CUBOTINO.actuators["holder"])
     part = TiltingGripper(watch, actuator, QUARTERS, "R")
@@ -273,7 +275,7 @@ def test_a_tilt_is_counted_in_quarters_near_where_it_is_expected(tilting):
 
 
 def test_a_cube_that_follows_quarter_turns_is_seen_on_the_way():
-    """After a whole quarter turn it looks as if it had stayed."""
+    """Look halfway: after a whole quarter turn the cube would seem not to have moved."""
     watch, part = lined()
     watch.looks_alike = True
     places = {"home": 1520, "ccw": 1020, "cw": 2020}
@@ -284,7 +286,7 @@ def test_a_cube_that_follows_quarter_turns_is_seen_on_the_way():
 
 
 def pictured(*tilts: tuple[float, int], miss: float = 0.0) -> Film:
-    """Faces tilted so far, each of a colour; one without corners before them."""
+    """Return a film of faces with these tilts, each of one colour, after one without corners."""
     faces = [FilmedPose(time_us=0)]
     for number, (tilt, colour) in enumerate(tilts):
         corners = tilted(tilt)
@@ -310,7 +312,7 @@ def test_a_film_shows_one_face_after_the_other(tilting, sign):
 
 
 def spun(degrees: float, points: Any = UNIT_SQUARE) -> Any:
-    """Points turned clockwise in the picture, where down is positive."""
+    """Turn points clockwise in the picture, where down is positive."""
     angle = np.radians(degrees)
     return points @ np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
 
@@ -324,7 +326,7 @@ def stickers(seed: int = 1) -> Any:
 
 
 class Pictures:
-    """A camera that shows one face after the other by its corners, or None for none."""
+    """A camera that shows one face after the other, given by its corners, or None for none."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.faces: list[Any] = []
@@ -337,7 +339,7 @@ class Pictures:
         monkeypatch.setattr(face_watch, "advise", lambda frame, grid: [])
 
     def show(self, *faces: Any) -> None:
-        """Let the camera see these from now on."""
+        """Let the camera see these faces next."""
         self.faces, self.taken = list(faces), 0
 
     def _take(self, session: object, camera: str) -> tuple[int, Any]:
@@ -362,7 +364,7 @@ def pictures(monkeypatch: pytest.MonkeyPatch) -> Pictures:
 def gauge(
     zero: float = 0.0, half: float = HALF, off: tuple[float, float] = (0.0, 0.0)
 ) -> RotationGauge:
-    """A gauge that looks straight down at a face that is square, so far off the middle."""
+    """Return a gauge that looks straight down at a square face, ``off`` pixels from the middle."""
     square = in_picture(UNIT_SQUARE, half) + np.array(off)
     session: Any = SimpleNamespace(profile=CUBOTINO)
     camera: Any = SimpleNamespace(name="top", resolution=SIZE)
@@ -396,7 +398,7 @@ def test_a_face_that_is_not_flat_has_no_angle(off, flat):
 @pytest.mark.usefixtures("pictures")
 @pytest.mark.parametrize("degrees", [-170.0, -90.0, -20.0, 0.0, 50.0, 180.0, 265.0])
 def test_stickers_tell_whole_turns_apart(degrees):
-    """A face turned clockwise in the picture; its corners come in the order nearest to upright."""
+    """Turn a face clockwise in the picture. Its corners come in the order nearest to upright."""
     one, colours = gauge(), stickers()
     begun, turn = 3.0, -degrees
     first = (in_picture(spun(begun)), colours)
@@ -460,7 +462,7 @@ def test_a_face_that_another_part_hides_is_followed_from_where_it_was(pictures):
     [("dark", "does something hold it?"), ("shining", "a reflection lies on"), ("lit", "hold it?")],
 )
 def test_a_face_that_was_in_light_and_focus_is_not_lost_for_want_of_these(pictures, picture, why):
-    """The robot's own arm before the lens makes a picture dark, too."""
+    """Check the reason that is given: the robot's own arm makes a picture dark, too."""
     one = gauge()
     pictures.image = np.full((SIZE[1], SIZE[0], 3), 0 if picture == "dark" else 128, np.uint8)
     if picture == "shining":

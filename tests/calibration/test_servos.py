@@ -1,6 +1,6 @@
-"""A servo is moved, walked to a position and kept there.
+"""A servo moves, approaches a position step by step, and is kept there.
 
-The time of its motion is found in a series of pictures, and by films of the cube that turns.
+A series of pictures shows the time of its motion, as do films of the cube that turns.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CUBOTINO = load_profile("cubotino")
 
 
 def pictures(positions: list[float], every_us: int = 10_000) -> list[tuple[int, Grey]]:
-    """A bright bar at these places of a dark, noisy picture."""
+    """Return pictures, dark and noisy, of a bright bar at these positions."""
     rng = np.random.default_rng(1)
     columns = np.arange(80)
     return [
@@ -94,7 +94,7 @@ def test_what_is_not_a_motion_from_beginning_to_end(positions, why):
 
 
 def test_a_servo_s_travel_is_watched_while_it_moves(fake):
-    """The camera's bar moves from the first picture after the command on, for 30 pictures."""
+    """Move the camera's bar in the first 30 pictures after the command."""
     scene = pictures([20.0] * (STILL_PICTURES + 1) + [20.0 + n for n in range(1, 31)] + [50.0] * 90)
     taken = itertools.count()
     seen_all = threading.Event()
@@ -128,7 +128,7 @@ def test_a_servo_s_travel_is_watched_while_it_moves(fake):
 @pytest.mark.parametrize("took_ms", [60, 110, 180])
 @pytest.mark.parametrize("rate", [12, 15, 20])
 def test_a_slow_camera_times_a_servo_by_motions_begun_at_different_times(fake, took_ms, rate):
-    """Its bar goes from 20 to 50; a picture after the command waits until that has been given."""
+    """Move a bar from 20 to 50. A picture after the command waits until that has been sent."""
     holder = CUBOTINO.actuators["holder"].positions_us
     start, end, period_us = holder["home"], holder["cw"], round(1e6 / rate)
     clock, began, fake.motion.places["holder"] = [0], [-1], start
@@ -192,7 +192,7 @@ def test_what_cannot_be_watched_is_said_before_anything_moves(fake, actuator, be
 
 
 def film(took_s: float, way: float, period_s: float, phase: float) -> list[tuple[int, float]]:
-    """Angles of a motion that begins 0.2 s after the first picture."""
+    """Return the angles of a motion that begins 0.2 s after the first picture."""
     times = np.arange(phase * period_s, 0.2 + took_s + 0.4, period_s)
     return [(round(t * 1e6), way * min(1.0, max(0.0, (t - 0.2) / took_s))) for t in times]
 

@@ -1,5 +1,7 @@
-"""Steppers on the bench: simulated motors that lose steps and have play, a table of which all is
-known, with what neither its sensor nor its camera can tell, and what measurements make of it."""
+"""Steppers on the bench: simulated motors that lose steps and have play, and a fully known table.
+
+They include facts that neither sensor nor camera shows, and the results of the measurements.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
 STALL = 2400
-"""Half as much again as the table of the profile is meant to do."""
+"""Speed at which the motor stalls: half as much again as the profile's table needs."""
 
 TABLE = StepsRequest(actuator="table")
 
@@ -61,7 +63,7 @@ KEY = "actuators.table"
 
 
 def flipper(homing: bool = False, play: int = 0, **table: Any) -> RobotProfile:
-    """A flipper whose table is a stepper; ``table`` is what its profile says otherwise."""
+    """Return a flipper whose table is a stepper. ``table`` overrides its profile."""
     if homing:
         table |= {"pins.endstop": 5, "homing": INDEX, "turn_check": {"every_steps": 400}}
     motor = {"stall_speed_steps_per_s": STALL, "play_steps": play}
@@ -116,7 +118,7 @@ def test_a_sensor_with_a_narrow_field_tells_lost_steps(speed, acceleration, lost
 
 
 def test_a_lift_whose_way_begins_at_its_end_stop_is_tried():
-    """The edge is looked at from both sides, the one behind it, too."""
+    """Try both sides of the edge, including the one behind it."""
     crane = load_profile("crane")
     with SimulatedRun(crane, scrambled(crane.cube.size, 1)) as run:
         session = SimulatedCalibration(run)
@@ -131,7 +133,10 @@ def test_a_lift_whose_way_begins_at_its_end_stop_is_tried():
 @pytest.mark.long
 @pytest.mark.parametrize("play", [0, 16])
 def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_stop(play):
-    """Its driver shows nothing of a motor at rest. No layer is let go of between quarter turns."""
+    """Calibrate a motor whose driver shows nothing while it stands.
+
+    No layer is let go of between quarter turns.
+    """
     arms = changed("four-arm-skr-pico", {"simulation.actuators.front": {"play_steps": play}})
     with SimulatedRun(arms, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
         session = SimulatedCalibration(run)
@@ -152,9 +157,9 @@ def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_
 class Table:
     """A machine whose table the camera sees turn, ``play`` steps behind its motor.
 
-    ``turn``: steps of its turn; ``parts``: after which of them it looks the same; ``lost``: steps
-    it loses when rushed next; ``lost_each``: whenever it is; ``off``: those that it has lost;
-    ``hunting``: those that an autofocus looks like at most.
+    ``turn``: steps of its turn; ``parts``: parts of a turn that look the same; ``lost``: steps lost
+    in the next fast motion; ``lost_each``: steps lost in every one; ``off``: steps lost so far;
+    ``hunting``: largest apparent motion in steps of a hunting autofocus.
     """
 
     def __init__(self) -> None:
@@ -238,7 +243,7 @@ def test_the_camera_finds_a_motor_that_lost_its_place(table, lost):
 
 
 def test_a_motor_that_loses_but_a_step_at_each_start_is_found_out(table):
-    """The camera would not see the step lost by one turn."""
+    """Check a motor that loses one step per turn, which the camera would not see once."""
     table.lost_each = 1
     still = Stillness(table)
     table.off = 1
@@ -303,9 +308,10 @@ def test_a_turn_is_whole_where_it_looks_so(table, parts, turn, found):
 
 
 class Motor(FakeCalibrationClient):
-    """A client of a daemon whose table loses steps above 2400 steps/s; ``sees``: its camera tells.
+    """A client of a daemon whose table loses steps above 2400 steps/s.
 
-    ``turn_steps``: steps that the camera counts in a turn; ``turns``: directions tried.
+    ``sees``: its camera detects that; ``turn_steps``: steps that the camera counts in a turn;
+    ``turns``: directions tried.
     """
 
     def __init__(self) -> None:
@@ -355,7 +361,7 @@ def motor() -> Motor:
 
 
 def measured(measurement: Any, *answers: bool) -> Any:
-    """A measurement that was made; ``answers`` to what it asks."""
+    """Run a measurement with these answers to its questions, and return it."""
     script, given = measurement.measure(), iter(answers)
     shown = next_of(script, None)
     while shown is not None:

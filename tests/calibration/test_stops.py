@@ -1,7 +1,7 @@
-"""Whatever stops a robot that calibrates or homes, at any moment: it rests, with the true reason.
+"""Stops of a robot that calibrates or homes, at any moment: it rests and reports the true reason.
 
 The commands are processes as people start them; robot, boards and daemon live in simulated time. No
-motor that only counts its steps stays askew unless people are told.
+motor that only counts its steps stays askew without a warning to people.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from tests.rig.simulated_calibration import LIMIT_S, SimulatedCalibration, Virtu
 from tests.rig.simulated_run import SimulatedRun
 
 IN_TIME = 0.93
-"""Part of a command's time in which the moments lie: one run may be shorter than another."""
+"""Fraction of a command's time in which the moments lie: some runs are shorter than others."""
 MOMENTS = 12
 EMERGENCY_S = 0.05
 """Board time within which an emergency stop has ended all motion."""
 
 LONGEST_TURN_S = 2.0
-"""Board time that any one turn of these commands takes, at most."""
+"""Longest board time of any one turn of these commands."""
 
 SERVO = ("calibrate", "servo", "lid", "close", "--to", "1500", "--try")
 TRAVEL = ("calibrate", "travel", "holder", "home", "cw", "--try")
@@ -64,8 +64,10 @@ STEPS = 20
 
 @contextmanager
 def daemon(command: tuple[str, ...]) -> Iterator[VirtualDaemon]:
-    """The daemon of a CUBOTino with a scrambled cube; one that finds its values was not built as
-    the profile says."""
+    """Run the daemon of a CUBOTino with a scrambled cube.
+
+    For automatic calibration the robot differs from its profile.
+    """
     truth = parse_misadjustment("7") if command is AUTO else None
     with (
         tempfile.TemporaryDirectory(prefix="cubist-") as folder,
@@ -76,7 +78,7 @@ def daemon(command: tuple[str, ...]) -> Iterator[VirtualDaemon]:
 
 @functools.cache
 def lasts(command: tuple[str, ...]) -> tuple[float, float]:
-    """Return when an undisturbed robot begins and ends to move, in its own seconds."""
+    """Return when an undisturbed robot begins and ends its motion, in its own seconds."""
 
     async def undisturbed(there: VirtualDaemon) -> int | None:
         async with there.running():
@@ -105,7 +107,7 @@ class Ended:
 
 
 async def stopped(there: VirtualDaemon, command: tuple[str, ...], how: str, at_s: float) -> Ended:
-    """Stop a command at a moment, and see what becomes of it."""
+    """Stop a command at a moment, and return how it ended."""
     async with there.running() as panel:
         there.freezer.freeze_at(at_s)
         process = await there.command(*command)
@@ -138,7 +140,7 @@ async def stopped(there: VirtualDaemon, command: tuple[str, ...], how: str, at_s
 
 
 def _refusal(there: VirtualDaemon) -> str | None:
-    """The fault for which the next person may not calibrate."""
+    """Return the code of the fault that keeps the next person from calibrating."""
     try:
         with ControlClient(there.folder / "control.sock").maintenance():
             return None
@@ -147,7 +149,7 @@ def _refusal(there: VirtualDaemon) -> str | None:
 
 
 def cases() -> Iterator[Any]:
-    """Every stop in every scene at twelve moments; one of each kind is not long."""
+    """Yield every stop in every scene at twelve moments; one of each kind is not long."""
     for scene, commands in SCENES.items():
         for number, how in enumerate(STOPS):
             for moment in range(MOMENTS):
@@ -190,7 +192,7 @@ def test_a_stopped_command_leaves_the_robot_at_rest_and_says_why(command, how, p
 
 @contextmanager
 def robot() -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
-    """A robot that was wired otherwise than its profile says."""
+    """Run a robot whose wiring differs from its profile."""
     with SimulatedRun(SIX_MOTOR, scrambled(3, 3), misadjusted=Misadjustment(3)) as run:
         yield run, SimulatedCalibration(run)
 
@@ -209,7 +211,7 @@ def degrees(run: SimulatedRun) -> float:
 
 @pytest.mark.parametrize("steps", [-ASKEW, TURN // 4])
 def test_motors_return_to_where_a_stopped_command_began(steps):
-    """Also by what a profile takes for a quarter turn: it may be half of one."""
+    """Include the profile's quarter turn, which may really be half of one."""
     with robot() as (run, session):
         with session.maintenance():
             turned(session, steps)
@@ -230,8 +232,10 @@ def test_what_is_too_far_away_or_stopped_stays_and_is_named(steps, is_stopped):
 
 
 def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start():
-    """Each part that gets its first pulse leaves the others as they are: they may hold the cube.
-    What is unknown again is taken to be at its start."""
+    """Give each part its first pulse and check that the others stay: they may hold the cube.
+
+    A part that becomes unknown again is assumed to be at its start.
+    """
     with SimulatedRun(FOUR_ARM, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
         session = SimulatedCalibration(run)
         with session.maintenance():

@@ -1,4 +1,4 @@
-"""Calibrated values: where they are put, what differs, what no robot can be.
+"""Calibrated values: their keys, their differences, and values that no robot can have.
 
 CUBOTino's own settings file becomes such values.
 """
@@ -47,7 +47,7 @@ SETTINGS = """
     b_min_pulse_width 1, b_max_pulse_width 2, b_servo_CCW -1, b_servo_CW 1, b_home 0,
     b_rel_CCW 0.04, b_extra_home_CW 0.12, b_spin_time 0.7, b_rotate_time 0.8, b_rel_time 0.2
 """
-"""Those that CUBOTino comes with."""
+"""Settings that CUBOTino comes with."""
 SHIPPED = dict(setting.split() for setting in SETTINGS.split(","))
 
 
@@ -114,7 +114,7 @@ def test_a_robot_that_is_built_as_usual_can_be_calibrated_and_swapped_positions_
 
 
 def built(profile: RobotProfile, shift_us: int, scale: float) -> dict[str, Any]:
-    """Return positions with horns on by a few degrees, and servos of another scale."""
+    """Return positions with horns mounted a few degrees off, and servos of another scale."""
     places = confirmable(profile)
     for name, servo in profile.actuators_of(Servo).items():
         low, high = servo.limits_us
@@ -126,8 +126,10 @@ def built(profile: RobotProfile, shift_us: int, scale: float) -> dict[str, Any]:
 
 
 def swaps(profile: RobotProfile) -> list[tuple[str, str]]:
-    """Any two positions of an actuator; a table's servo may be mounted the other way round, so that
-    its two outer ones change places."""
+    """Return all pairs of positions of an actuator, except a table's two outer ones.
+
+    Those swap if its servo is mounted the other way round.
+    """
     found: list[tuple[str, str]] = []
     for name, one in profile.actuators.items():
         in_order = sorted(one.places, key=one.places.__getitem__)
@@ -186,7 +188,7 @@ def test_values_are_near_to_the_profile_s(robot, values, refused):
         return
     with pytest.raises(BadCalibration, match=refused):
         require_plausible(profile, calibrated, values)
-    # Who changes something else is not bothered with what is kept already.
+    # A change of another value does not complain about values already kept.
     require_plausible(profile, calibrated, ["policy.search_s"])
 
 
@@ -231,7 +233,7 @@ def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path):
 
 
 def test_positions_are_between_the_servo_s_own_pulses(tmp_path):
-    """A micro's: numbers, not text, and another range for each servo."""
+    """Convert a micro's file: numbers instead of text, and another range for each servo."""
     path = settings_file(
         tmp_path,
         t_min_pulse_width=0.5,

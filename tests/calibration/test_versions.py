@@ -1,5 +1,7 @@
-"""Dated versions: each robot's own, whole, restored and undone, what nobody can read, and what
-belongs to one size of cubes."""
+"""Dated versions, one history per robot: restored, undone, unreadable.
+
+Some values belong to one cube size.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,7 @@ def test_both_files_of_an_earlier_release_become_versions(tmp_path):
 
 
 def test_the_file_of_an_earlier_release_stays_its_robot_s(tmp_path):
-    """Another robot's daemon takes nothing from it and loses nothing of it."""
+    """Check that another robot's daemon uses nothing from the file and loses nothing of it."""
     document = {"format": 2, "robot": "cubotino", "values": {OPEN: 1340}}
     (tmp_path / "calibration.json").write_text(json.dumps(document))
     store = CalibrationStore(tmp_path)
@@ -97,7 +99,7 @@ def test_the_file_of_an_earlier_release_stays_its_robot_s(tmp_path):
 @settings(max_examples=20)
 @given(steps=st.lists(st.integers(0, 12), min_size=1, max_size=12))
 def test_any_version_is_restored_and_that_is_undone(steps, tmp_path_factory):
-    """Against a plain list of all that was ever in force."""
+    """Compare with a plain list of all values that were ever in force."""
     store = CalibrationStore(tmp_path_factory.mktemp("state"))
     ever: list[object] = [None]
     for pulse, step in enumerate(steps, 1300):

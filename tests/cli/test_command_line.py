@@ -31,7 +31,7 @@ SHELLS = {
     ),
     "fish": (("--no-config", "-i"), "source usr/share/fish/vendor_completions.d/cubist.fish"),
 }
-"""Options that make a shell interactive without a person's settings, and what it loads."""
+"""Options that make a shell interactive without a person's settings, and the file it loads."""
 
 HEAVY = {"numpy", "cv2", "pydantic", "aiohttp", "rich", "solver._native"}
 LIGHT = ["import robot.cli.status, robot.cli.control", "from robot.cli.main import run"]
@@ -123,7 +123,7 @@ from robot.text import words
 def main(): print(__name__, words, os.environ["OPENBLAS_NUM_THREADS"])
 """
 ROOMS = {"cubist": "cli", **{room: room for room in ("daemon", "web", "display", "mqtt")}}
-"""Rooms of the programs, by the function that starts them."""
+"""Packages of the programs, by the function that starts them."""
 FILES = {f"robot/{room}/main.py": MAIN for room in ROOMS.values()} | {
     "robot/__init__.py": '"""Ours."""',
     "robot/cli/__init__.py": "",
@@ -136,7 +136,7 @@ OTHERS = "robotframework-7.0.dist-info"
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A folder as pip leaves it, with small packages of our names."""
+    """Return a folder as pip leaves it, with small packages of our names."""
     site = tmp_path / "site"
     shutil.copytree(Path(__file__).parents[2] / "robot/cubist_robot", site / "cubist_robot")
     record = ""
@@ -151,9 +151,9 @@ def site(tmp_path: Path) -> Path:
 
 
 def run_cubist(site: Path, *before: Path, program: str = "cubist") -> tuple[int, str]:
-    """Run a program with other folders before ours; return exit code and output."""
+    """Run a program with other folders on the path before ours; return exit code and output."""
     path = os.pathsep.join(map(str, [*before, site]))
-    # -S: without what this checkout's environment finds by itself.
+    # -S: without the packages of this checkout's environment.
     command = [sys.executable, "-S", "-c", f"import cubist_robot; cubist_robot.{program}()"]
     environment = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
@@ -199,7 +199,7 @@ def test_a_package_that_is_missing_is_named(site):
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root of an installation with its manual pages and completions."""
+    """Return the root of an installation with its manual pages and completions."""
     root = tmp_path_factory.mktemp("root")
     script = '. systemd/contents; make_documents "$0" "$1" -P'
     subprocess.run(["bash", "-ec", script, root, sys.executable], cwd=CHECKOUT, check=True)
@@ -208,7 +208,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_tab_key_completes(shell, documents):
-    """A person at a terminal types ``cubist statu``, Tab, `` --help``, Enter."""
+    """Type ``cubist statu``, Tab, `` --help``, Enter at a terminal."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     options, load = SHELLS[shell]
@@ -227,5 +227,5 @@ def test_the_tab_key_completes(shell, documents):
             while part := screen.read(4096):
                 shown += part
         except OSError:
-            pass  # how a terminal ends whose program is gone
+            pass  # the end of a terminal whose program has gone
     assert b"Usage: cubist status" in shown

@@ -1,4 +1,4 @@
-"""``cubist demo``: what its options ask for. The demos themselves are in ``tests/simulate``."""
+"""``cubist demo``: the effect of its options. The demos themselves are in ``tests/simulate``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ask = Callable[..., tuple[int, Any]]
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Run ``cubist demo --json`` with options: exit code, and what would be simulated."""
+    """Return a function that runs ``cubist demo --json``: exit code, and the demo requested."""
 
     def asked(*options: str) -> Any:
         found = SimpleNamespace(options=None, display=None, beside=None)

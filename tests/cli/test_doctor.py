@@ -24,7 +24,7 @@ def machine(short_folder: Path) -> Computer:
 
 @pytest.fixture
 def doctor(machine: Computer, ask: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Run ``cubist doctor --json`` with options on a computer: exit code and documents."""
+    """Return a function that runs ``cubist doctor --json`` and returns exit code and documents."""
     for name in ("CUBIST_RUNTIME_DIR", "CUBIST_STATE_DIR"):
         monkeypatch.setenv(name, str(machine.boot.parent / "state"))
     monkeypatch.setattr(command, "this_computer", lambda: machine)

@@ -1,4 +1,4 @@
-"""``cubist firmware``: finds the board, asks where it cannot, names what is missing."""
+"""``cubist firmware``: finds the board, asks if it cannot, and names missing parts."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ BUILT_IN = SerialPort("/dev/ttyS0", "n/a")
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody sits there."""
+    """Pretend that a person sits at the terminal."""
     monkeypatch.setattr(command, "require_terminal", lambda otherwise: None)
 
 
 @pytest.fixture
 def avrdude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where stand-ins for avrdude, and for a compiler that few computers have, write what they
-    were asked for."""
+    """Return the file in which stand-ins for avrdude and arm-none-eabi-gcc note their arguments.
+
+    Few computers have that compiler.
+    """
     told = tmp_path / "told"
     for name in ("avrdude", "arm-none-eabi-gcc"):
         (tmp_path / name).write_text(f'#!/bin/sh\necho "$@" >>{told}\n')
@@ -49,7 +51,7 @@ def avrdude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A computer with none of the tools."""
+    """Hide all tools of this computer."""
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(avr, "AVR_HEADER", tmp_path / "none")
 
@@ -117,7 +119,7 @@ def test_a_pico_in_its_bootloader_is_found_by_its_drive(monkeypatch, tmp_path):
     monkeypatch.setitem(FAMILIES, "rp2040", waiting)
     built = BuiltFirmware(RP2040.boards[0], tmp_path, image, 1, 2)
     monkeypatch.setattr(command, "build", lambda kind: built)
-    monkeypatch.setattr(os, "sync", drive.unlink)  # the chip restarts once it has the image
+    monkeypatch.setattr(os, "sync", drive.unlink)  # the chip restarts when it has the image
     done = flashed("--json", ports=[MODEM])
     assert done.exception is None, done.output
     told = json.loads(done.stdout)
@@ -153,7 +155,7 @@ def test_missing_packages_are_named_before_any_question(arguments):
 def test_a_port_that_may_not_be_used_names_the_group(tmp_path, avrdude, monkeypatch):
     port, access = tmp_path / "tty", os.access
     port.touch()
-    # Root may use any.
+    # Root may use any port.
     monkeypatch.setattr(os, "access", lambda path, *m: str(path) != str(port) and access(path, *m))
     done = flashed("--board", "uno", "--port", str(port), ports=[])
     assert "sudo usermod -aG dialout" in str(done.exception)

@@ -1,4 +1,4 @@
-"""Whatever stands behind `cubist`, or in a file that people name: an answer or a complaint."""
+"""Any arguments of `cubist`, and any file that people name, get an answer or a complaint."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ BRIEF = {
     "simulate": ["--speed", "0"],
     "calibrate auto": ["--real"],
 }
-"""Options, last of all, that keep what is right after all from taking long."""
+"""Options appended so that arguments that turn out valid do not take long."""
 
 LEFT_OUT = ("firmware", "logs", "doctor", "simulate", "shutdown")
-"""They start other programs, or ask the machine rather than their arguments."""
+"""Commands that start other programs, or query the machine rather than their arguments."""
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -66,7 +66,7 @@ TRIED = sorted(name for name in EVERY if name.split()[0] not in LEFT_OUT)
 
 @st.composite
 def command_lines(draw: st.DrawFn) -> list[str]:
-    """A command with some of its options and arguments, whose values are anything."""
+    """Draw a command with some of its options and arguments, with any values."""
     name = draw(st.sampled_from(TRIED))
     words = name.split()
     value = st.one_of(
@@ -84,7 +84,7 @@ def command_lines(draw: st.DrawFn) -> list[str]:
 
 @pytest.fixture
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with pipes in it, no daemon, and nobody at the keyboard."""
+    """Return a folder with pipes in it. No daemon runs, and nobody is at the keyboard."""
     monkeypatch.chdir(tmp_path)
     for name in ("pipe", "pipe.yaml"):
         os.mkfifo(tmp_path / name)
@@ -94,7 +94,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def outcome(words: list[str]) -> tuple[int, str]:
-    """Exit code of a command, and all that it said."""
+    """Return the exit code of a command and all of its output."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", errors="replace") for _ in range(2))
     before, sys.stdin = sys.stdin, io.StringIO("")
     try:
@@ -157,7 +157,7 @@ def test_every_number_has_bounds(name, command):
 
 @pytest.fixture(params=["pipe", "/dev/zero", "/dev/null", "folder", "dangling", "/dev/tty", "long"])
 def strange(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A path that leads to no ordinary file."""
+    """Return a path that leads to no ordinary file."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
     places = {"long": Path("n" * 5_000), "folder": tmp_path}

@@ -26,7 +26,7 @@ Say = Callable[..., tuple[int, str, str]]
 def say(
     short_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Say:
-    """Run ``cubist profile`` with options: exit code and what it prints."""
+    """Return a function that runs ``cubist profile`` and returns exit code, stdout and stderr."""
     for name in ("CUBIST_RUNTIME_DIR", "CUBIST_STATE_DIR"):
         monkeypatch.setenv(name, str(short_folder))
     monkeypatch.setenv("CUBIST_PROFILE", "mindcuber")

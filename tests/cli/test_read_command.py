@@ -19,7 +19,10 @@ from tests.rig.scenes import SCHEMES, render_cube
 
 @pytest.fixture
 def read(ask: Any, tmp_path: Path) -> Callable[..., Any]:
-    """Run ``cubist read --json``, of a file if text is given: exit code, documents, errors."""
+    """Return a function that runs ``cubist read --json``: exit code, documents, errors.
+
+    With ``text`` it reads a file of that text.
+    """
 
     def call(*options: str, text: str | None = None) -> Any:
         if text is not None:
@@ -31,7 +34,7 @@ def read(ask: Any, tmp_path: Path) -> Callable[..., Any]:
 
 
 def scan(seed: int) -> tuple[str, Any]:
-    """A cube and its measured colours."""
+    """Return a cube and its measured colours."""
     rng = np.random.default_rng(seed)
     facelets = Cube.random(rng).facelets()
     rgb = np.array([SCHEMES["classic"][letter] for letter in facelets]) + rng.normal(0, 2, (54, 3))
@@ -119,7 +122,7 @@ def test_options_that_contradict_each_other_or_the_file_are_bad_usage(read):
 
 @pytest.fixture
 def corners(tmp_path: Path) -> Callable[[RenderedCorners], list[str]]:
-    """Save the two photographs of a cube; the options to read them."""
+    """Return a function that saves a cube's two photographs and returns options to read them."""
 
     def save(cube: RenderedCorners) -> list[str]:
         paths = [str(tmp_path / f"{name}.png") for name in "ab"]

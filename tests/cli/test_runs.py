@@ -1,4 +1,4 @@
-"""The terminal says how jobs, cycles and searches ended: ``cubist start|test|runs|solve``."""
+"""The terminal's reports of jobs, cycles and searches: ``cubist start|test|runs|solve``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Ask = Callable[..., tuple[int, list[str], EndedJobs, list[str]]]
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
-    """Run ``cubist test`` where jobs end so: exit code, lines, the daemon, what was watched."""
+    """Return a function that runs ``cubist test`` with jobs that end in given ways.
+
+    It returns exit code, lines, the daemon, and the jobs watched.
+    """
 
     def asked(outcomes: str, *options: str, end: str = "") -> Any:
         client, watched = EndedJobs(*outcomes.split()), []
@@ -84,7 +87,7 @@ def test_ctrl_c_stops_the_robot_and_tells_what_there_was(ask):
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunStore:
-    """The records of this user's daemon, which does not run."""
+    """Return the records of this user's daemon, which does not run."""
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", "/nonexistent")
     monkeypatch.setenv("CUBIST_STATE_DIR", str(tmp_path))
     return RunStore(tmp_path / "runs")
@@ -115,7 +118,7 @@ def test_runs_are_listed_newest_first(store, capfd):
 
 
 def test_a_run_shows_how_it_went(store, capfd):
-    """Times are in seconds by the robot's clock, and its stages come in the order of a solve."""
+    """Check times in seconds of the robot's clock, with the stages in the order of a solve."""
     fault = FaultRecord(code="jammed", cause="the lid is jammed", remedy="free it")
     keep(
         store,

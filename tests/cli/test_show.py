@@ -1,4 +1,4 @@
-"""``cubist show`` plays its programme until somebody stops it, and reads it before it begins."""
+"""``cubist show`` reads its programme before it begins, and plays it until somebody stops it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Play = Callable[..., tuple[int, list[dict[str, Any]], EndedJobs]]
 def play(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Play:
-    """Play a programme where jobs end so: exit code, documents, the daemon."""
+    """Return a function that plays a programme with jobs that end in given ways.
+
+    It returns exit code, documents and the daemon.
+    """
 
     def played(outcomes: str, text: str = PROGRAMME, *options: str, **now: Any) -> Any:
         client = EndedJobs(*outcomes.split())

@@ -23,7 +23,7 @@ DATABASE = ("--algorithm", "heuristic-db", "--depth", "1")
 
 @pytest.fixture
 def solve(ask: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Run `cubist solve ... --json`: exit code, the documents on stdout, stderr."""
+    """Return a function that runs `cubist solve ... --json`: exit code, documents, stderr."""
 
     def call(*arguments: str, stdin: str = "") -> Any:
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
@@ -101,7 +101,7 @@ def test_a_bad_line_is_named(solve, capfd, monkeypatch):
 def test_any_size_by_database(solve, size):
     code, (answer,), _ = solve("--size", str(size), *DATABASE, "--scramble", "R")
     assert code == 0
-    assert answer["length"] == min(1, size - 1)  # a 1x1x1 is only held otherwise
+    assert answer["length"] == min(1, size - 1)  # a 1x1x1 only changes its orientation
     code, (again,), _ = solve(*DATABASE, answer["state"])
     assert (code, again["moves"]) == (0, answer["moves"])
 
@@ -192,7 +192,7 @@ def test_an_internal_error_is_no_traceback(monkeypatch, capfd):
     assert run(["solve", "--scramble", "R"]) == 3
     err = capfd.readouterr().err
     assert "internal error: ZeroDivisionError: oops" in err and "Traceback" not in err
-    monkeypatch.setenv("CUBIST_DEBUG", "1")  # as the message says
+    monkeypatch.setenv("CUBIST_DEBUG", "1")  # as the message suggests
     with pytest.raises(ZeroDivisionError):
         run(["solve", "--scramble", "R"])
 

@@ -1,4 +1,4 @@
-"""``cubist status`` and its screen: what they say, in which language, and that it fits."""
+"""``cubist status`` and its screen: contents, languages, and the fit on the terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCRAMBLED = Cube.solved().apply("R U2 F' L D")
 
 
 def shown(now: dict[str, Any], view: dict[str, Any], width: int = 80) -> list[str]:
-    """The picture on a terminal of this width, as lines without colours."""
+    """Return the picture on a terminal of this width, as lines without colours."""
     stream = io.StringIO()
     Console(file=stream, width=width, highlight=False).print(picture(now, view, width))
     return stream.getvalue().splitlines()
@@ -70,7 +70,7 @@ def test_no_daemon_is_followed_by_what_to_do(command, tmp_path, monkeypatch, cap
 
 @pytest.mark.parametrize("profile", ["cubotino", "six-motor"])
 def test_the_drawn_cube_follows_the_motion_until_it_is_solved(profile):
-    """Whatever the robot: each move is struck off when its last turn has ended."""
+    """Check for any robot that each move is struck off when its last turn has ended."""
     counts = []
     for at in (0.0, 0.5, 1.0):
         view = turning_json(profile, SCRAMBLED, at)
@@ -93,7 +93,7 @@ words = st.lists(
 
 @given(size=st.integers(4, 7), moves=words)
 def test_moves_carry_the_stickers_along(size, moves):
-    """As on the model of stickers."""
+    """Compare with the model of stickers."""
     start = StickerCube.solved(size).apply("R U 2F L'")
     drawn = sticker_colours(cube_json(start), moves)
     turned = start.apply(" ".join(moves))

@@ -1,4 +1,4 @@
-"""Signals and odd streams: codes of the contract, JSON in UTF-8, nothing left behind."""
+"""Signals and odd streams: exit codes of the contract, JSON in UTF-8, nothing left behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IGNORED = pytest.mark.parametrize("ignored", [False, True], ids=["", "ctrl-c-ign
 
 @contextlib.contextmanager
 def handled(number: signal.Signals, ignored: bool) -> Iterator[None]:
-    """Let a signal be ignored, or handled as Python does."""
+    """Ignore a signal, or handle it as Python does."""
     before = signal.signal(number, signal.SIG_IGN if ignored else signal.default_int_handler)
     try:
         yield
@@ -95,7 +95,7 @@ def test_interrupts_end_what_is_awaited_once_and_in_order(ignored):
 
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii"])
 def test_undecodable_bytes_spoil_only_their_line(encoding):
-    """A mark of the byte order at the start is no facelet."""
+    """Check also that a byte order mark at the start is no facelet."""
     line = TURNED.encode() + b"\n"
     done = subprocess.run(
         [*CUBIST, "solve", "-", "--json"],

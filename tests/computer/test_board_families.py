@@ -1,6 +1,6 @@
 """Boards that come with Cubist: found at their ports, their firmware built and flashed.
 
-Compilers and programmers are stand-ins that answer as the test says.
+Stand-ins for compilers and programmers give the answers that a test sets.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RULES = Path(__file__).parents[2] / "systemd" / "70-cubist.rules"
 
 
 class Programs:
-    """Answers by a program's name; ``asked`` are the commands."""
+    """Stand-ins with answers by program name. ``asked`` are the commands."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -140,7 +140,7 @@ def test_an_image_is_copied_to_the_drive_of_a_pico(tmp_path, monkeypatch):
     with pytest.raises(FirmwareError, match="did not take the image"):
         family.flash(firmware, str(drive))
     assert (mounted / "cubist.uf2").read_bytes() == b"image"
-    # A chip that has its image restarts, and its drive is gone.
+    # A chip that has its image restarts, and its drive disappears.
     monkeypatch.setattr(os, "sync", drive.unlink)
     family.flash(firmware, str(drive))
     drive.touch()

@@ -1,4 +1,4 @@
-"""Cubist's lines in config.txt: what a robot needs there, added and taken away exactly."""
+"""Cubist's lines in config.txt: those a robot needs, added and removed exactly."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_another_robot_s_lines_replace_those_of_the_one_before(
 
 
 def test_monitor_sound_is_not_what_is_switched_off():
-    """Below vc4-kms-v3d, `audio` is that overlay's: it is HDMI that would be silent."""
+    """Below vc4-kms-v3d, `audio` belongs to that overlay: it would silence HDMI."""
     assert lacking("cubotino", AS_SHIPPED + SOUND_OFF.encode()) == [SOUND_OFF, SERVOS]
     after = add_lines(AS_SHIPPED, [SOUND_OFF, SERVOS])
     assert after.endswith(f"[all]\ndtoverlay=\n{SOUND_OFF}\n{SERVOS}\n".encode() + END + b"\n")

@@ -1,4 +1,4 @@
-"""Findings of the check-up, each with its text and what to do, on a computer that is made up."""
+"""Findings of the check-up on a made-up computer, each with its text and remedy."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_pi_keeps_its_config_in_one_of_two_places(machine):
     ],
 )
 def test_the_only_board_is_found(machine, family, files, verdict, text):
-    if family == "linux":  # killed, its program leaves its link behind
+    if family == "linux":  # when its program is killed, its link stays
         put(machine.run / "cubist-board/nothing")
         (machine.run / "cubist-board/port").symlink_to("gone")
     for name in files:

@@ -1,4 +1,4 @@
-"""Pages of libraries: let go of in a process of its own, which goes on as before."""
+"""Pages of libraries, released in a separate process that goes on as before."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ print(json.dumps({
 """
 
 LET_GO_KB = 10_000
-"""At least: NumPy, OpenCV and Python have several times that mapped after they were imported."""
+"""Least memory released: after imports NumPy, OpenCV and Python have several times that mapped."""
 
 
 def test_pages_of_libraries_are_let_go_of_and_come_back_as_they_are_needed():

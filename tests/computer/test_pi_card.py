@@ -1,4 +1,4 @@
-"""Cards that set a Pi up at its first start: what is written, kept and refused, also as typed."""
+"""Cards that set a Pi up at its first boot: files written, kept and refused, also as a command."""
 
 from __future__ import annotations
 

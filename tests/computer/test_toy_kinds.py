@@ -47,7 +47,7 @@ def check_toy(device: int | str) -> CameraFinding:
 
 
 def robot_with(**words: str) -> RobotProfile:
-    """Return an Arduino's robot with other words in its profile."""
+    """Return an Arduino's robot with words of its profile replaced."""
     text = profile_path("cubotino-uno").read_text()
     for old, new in words.items():
         text = text.replace(old, new)
@@ -70,7 +70,7 @@ def test_a_camera_kind_is_known_everywhere(monkeypatch, tmp_path):
 
     machine = make_machine(robot, ConfirmedRange({}))
     assert machine.scanner.frame(None).image.shape == (480, 640, 3)
-    with pytest.raises(CameraError, match="simulat"):  # asked of the simulated robot
+    with pytest.raises(CameraError, match="simulat"):  # queried from the simulated robot
         make_machine(robot, ConfirmedRange({}), twin=str(tmp_path / "none"))
 
     found = [one for one in check_up(robot, tmp_path, Computer()) if one.about == "camera"]
@@ -96,7 +96,7 @@ class ToySimulation(BoardSimulation):
 
 
 class ToyFamily(BoardFamily):
-    """A microcontroller that is flashed by a program named like it."""
+    """A microcontroller with a flash program of the same name."""
 
     def check_computer(self, profile: RobotProfile, computer: Computer) -> Iterator[CheckResult]:
         yield CheckResult("toy", "ok", f"{profile.name} may have a toy")
@@ -110,7 +110,7 @@ class ToyFamily(BoardFamily):
 
 @pytest.fixture
 def toy_family() -> Iterator[str]:
-    """The target of the toy's boards."""
+    """Register the toy family and yield its target."""
     BOARD_TARGETS["rp1"] = BoardTarget((range(2, 20),), "all of them")
     FAMILIES["toy"] = ToyFamily(
         folder="toy",

@@ -36,7 +36,7 @@ def fake() -> FakeMachine:
 
 @pytest.fixture
 async def controller(fake: FakeMachine, tmp_path: Path) -> AsyncIterator[JobController]:
-    """A controller of the fake robot, connected."""
+    """Return a connected controller of the fake robot."""
     controller = JobController(fake.machine(), RunStore(tmp_path / "runs"), version="1.2.3")
     await controller.open()
     yield controller
@@ -45,7 +45,7 @@ async def controller(fake: FakeMachine, tmp_path: Path) -> AsyncIterator[JobCont
 
 @pytest.fixture
 def profile_name() -> str:
-    """The profile that describes the fake robot."""
+    """Return the profile that describes the fake robot."""
     return "cubotino"
 
 
@@ -53,7 +53,7 @@ def profile_name() -> str:
 def maintenance_of(
     tmp_path: Path, profile_name: str
 ) -> Callable[[JobController, FakeMachine], Maintenance]:
-    """Maintenance of a controller whose robot is described by that profile."""
+    """Return a function that makes the maintenance of a controller whose robot has that profile."""
 
     def make(controller: JobController, fake: FakeMachine) -> Maintenance:
         store = CalibrationStore(tmp_path / "state")
@@ -65,7 +65,7 @@ def maintenance_of(
 
 @pytest.fixture
 def eventually() -> Callable[[threading.Event], Any]:
-    """Waits, in a coroutine, for something that happens on another thread."""
+    """Return a coroutine function that waits for an event of another thread."""
 
     async def wait(event: threading.Event) -> None:
         assert await asyncio.to_thread(event.wait, LIMIT_S)
@@ -81,7 +81,7 @@ def daemon(
     short_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Any]:
-    """The fake robot's daemon on a thread; yields the fake."""
+    """Run the fake robot's daemon on a thread and yield the fake."""
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     monkeypatch.setenv("CUBIST_STATE_DIR", str(short_folder / "state"))
     ready = threading.Event()
@@ -118,7 +118,7 @@ def daemon(
 async def path(
     controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
 ) -> AsyncIterator[Path]:
-    """The control socket of the controller, in this test's event loop."""
+    """Serve the controller's control socket in this test's event loop."""
     socket_path = short_folder / "control.sock"
     management = management_of(controller, short_folder / "owner")
     app = make_app(controller, maintenance_of(controller, fake), management, "1.2.3")
@@ -128,7 +128,7 @@ async def path(
 
 @pytest.fixture
 async def client(path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client of that socket."""
+    """Return a client of that socket."""
     connector = aiohttp.UnixConnector(str(path))
     async with aiohttp.ClientSession("http://localhost", connector=connector) as session:
         yield session

@@ -148,7 +148,7 @@ def test_a_run_that_cannot_be_read_is_listed_and_shown_with_the_reason(
 
 
 def test_watching_ends_with_its_reader(daemon):
-    """At once, not with the next event, which may be hours away."""
+    """End at once, not at the next event, perhaps hours later."""
     command = [sys.executable, "-m", "robot.cli.main", "status", "--watch"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
         assert watching.stdout is not None
@@ -159,7 +159,7 @@ def test_watching_ends_with_its_reader(daemon):
 
 
 def test_a_terminal_gets_a_live_picture(daemon):
-    """It shows what happens, fits, and leaves the terminal as it was."""
+    """Check that the picture follows events, fits, and leaves the terminal as it was."""
     terminal, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     command = [sys.executable, "-m", "robot.cli.main", "status", "--watch"]
@@ -179,14 +179,14 @@ ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
 def _read_until(terminal: int, wanted: bytes | None, shown: bytes) -> bytes:
-    """What a terminal was sent until it got this, or until its end."""
+    """Return a terminal's output until it contains ``wanted``, or to its end."""
     deadline = time.monotonic() + LIMIT_S
     while (wanted is None or wanted not in shown) and time.monotonic() < deadline:
         if not select.select([terminal], [], [], 1.0)[0]:
             continue
         try:
             part = os.read(terminal, 65536)
-        except OSError:  # nobody is left at the other end
+        except OSError:  # the other end is closed
             part = b""
         if not part:
             assert wanted is None, shown
@@ -196,7 +196,7 @@ def _read_until(terminal: int, wanted: bytes | None, shown: bytes) -> bytes:
 
 
 ONE_OF_EACH = {row.outcome: code for code, row in reversed(FAULTS.items())}.values()
-"""A fault of each outcome."""
+"""One fault of each outcome."""
 
 
 @pytest.mark.parametrize("code", ONE_OF_EACH)

@@ -1,6 +1,6 @@
-"""A robot whose positions nobody has confirmed: no request moves it.
+"""A robot with unconfirmed positions: no request moves it.
 
-The daemon, its link and the firmware are real; what goes over the line is watched.
+The daemon, its link and the firmware are real; the tests watch the traffic on the line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from robot.twin.cube import scrambled
 from tests.rig.simulated_run import SimulatedRun, SimulatedRunMotion
 
 MOTION = {Home.TYPE: "home", Go.TYPE: "go"}
-"""Messages after which something moves."""
+"""Messages that start motion."""
 
 ROBOTS = (
     "cubotino",
@@ -37,11 +37,11 @@ ROBOTS = (
     pytest.param("mindcuber", marks=pytest.mark.long),
     pytest.param("two-arm", marks=pytest.mark.long),
 )
-"""Servos; steppers alone; servo and stepper that goes round; grippers."""
+"""Servos; steppers alone; a servo and a stepper that turns endlessly; grippers."""
 
 
 class Uncalibrated:
-    """A robot that nobody has calibrated, and all that its daemon had the board move."""
+    """A robot that nobody has calibrated, and every motion its daemon asked of the board."""
 
     def __init__(self, simulated: SimulatedRun) -> None:
         self.simulated, self.profile = simulated, simulated.profile
@@ -69,7 +69,7 @@ def fake(profile_name: str) -> Iterator[Uncalibrated]:
 
 @pytest.fixture
 def maintenance_of(short_folder: Path, fake: Uncalibrated) -> Callable[..., Maintenance]:
-    """Maintenance as ``cubistd`` has it; the robot gets to know its controller."""
+    """Return a function that makes maintenance like ``cubistd`` and links the fake to it."""
 
     def again(profile: RobotProfile) -> Machine:
         fake.simulated.profile = profile
@@ -84,7 +84,7 @@ def maintenance_of(short_folder: Path, fake: Uncalibrated) -> Callable[..., Main
 
 
 def bodies(profile: RobotProfile) -> Mapping[str, list[dict[str, Any]]]:
-    """For each request that may move something, all kinds of what can be asked."""
+    """Return all kinds of bodies for each request that may move something."""
     servos = {name: one for name, one in profile.actuators.items() if isinstance(one, Servo)}
     steppers = [name for name, one in profile.actuators.items() if isinstance(one, Stepper)]
     moves: list[dict[str, Any]] = []
@@ -127,7 +127,7 @@ def bodies(profile: RobotProfile) -> Mapping[str, list[dict[str, Any]]]:
         "/calibration/restore": [{}],
         "/calibration/undo": [{}],
         "/calibration/import": [{"robot": profile.name, "values": confirmable(profile)}],
-        "/maintenance/turn": [],  # how the direction is found out: a small motion that is asked for
+        "/maintenance/turn": [],  # finds out the direction by a small motion that is asked for
     }
 
 
@@ -136,7 +136,7 @@ NOT_MOTION |= {"/profile/check", "/profile/restore"}
 
 
 def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestError | None:
-    """The refusal of a request, if it was."""
+    """Return the refusal of a request, or None if it succeeded."""
     try:
         client.call(Endpoint("POST", path), body)
     except RequestError as refusal:
@@ -145,7 +145,7 @@ def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestE
 
 
 def test_every_writing_route_is_tried():
-    """What will be added to the daemon has to be added to what is tried here."""
+    """Check that new routes of the daemon are added to those tried here."""
     orders = {route.path for route in ROUTES if route.method == "POST"}
     assert orders == set(bodies(load_profile("cubotino"))) | NOT_MOTION
 
@@ -180,7 +180,7 @@ def test_nothing_that_can_be_asked_of_the_daemon_moves_it(daemon):
 def test_the_first_contact_is_gentle(daemon, ask):
     lid = ("calibrate", "servo", "lid")
     code, _, err = ask(*lid, "open", "--to", "1335")
-    assert (code, daemon.moved) == (1, [])  # the first pulse is for a person to say
+    assert (code, daemon.moved) == (1, [])  # a person has to give the first pulse
     assert "full speed" in err
     assert "--from 1500" in err
     assert ask(*lid, "close", "--to", "1500", "--from", "1500")[0] == 0
@@ -191,13 +191,13 @@ def test_the_first_contact_is_gentle(daemon, ask):
     for place in ("1450", "1400", "1350"):
         assert ask(*lid, "open", "--to", place, "--try")[0] == 0
     assert ask(*lid, "open", "--to", "1335")[1][0]["saved"] is True
-    # Whatever else is confirmed: the rest is not.
+    # Whatever else is confirmed, the rest is not.
     assert ask("start")[0] == 1
-    assert daemon.moved.count("home") == 2  # the daemon puts the robot together anew after a save
+    assert daemon.moved.count("home") == 2  # the daemon rebuilds the robot after a save
 
 
 def test_steps_come_no_faster_than_a_person_can_follow(daemon):
-    """However fast they are asked for, as by a key that is held down."""
+    """Check the pace whatever the rate of requests, for example from a key held down."""
     client, robot = ControlClient(), daemon.simulated.robot
     with client.maintenance():
         client.call(Endpoint("POST", "/maintenance/move"), {"actuator": "lid", "begin_at": 1500})

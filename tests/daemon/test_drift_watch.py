@@ -62,11 +62,11 @@ class WatchedRobot:
         self.notes += [note.code for note in notes]
 
     def solves_seen(self) -> int:
-        """Solves in the stored record."""
+        """Return the number of solves in the stored record."""
         return max(one.solves for one in self.drifts.load(self.profile, TODAY).positions)
 
     def follow(self, looks: list[PoseDeviation], outcome: Outcome) -> bool:
-        """Follow a job that took these looks and ended like this."""
+        """Follow a job with these looks and this outcome."""
         record = SimpleNamespace(id=7, outcome=outcome)
         job: Any = SimpleNamespace(looks=looks, record=record, add_notes=self._add_notes)
         done = asyncio.run(self.watch.follow(job))
@@ -76,7 +76,7 @@ class WatchedRobot:
 
 @pytest.fixture(autouse=True)
 def _looks_are_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the looks of a job be what the pictures would show."""
+    """Let a job's looks be the deviations that the pictures would show."""
     monkeypatch.setattr("robot.daemon.drift_watch.sightings", lambda profile, looks: list(looks))
 
 
@@ -96,7 +96,7 @@ def test_the_robot_adjusts_itself_after_a_good_job_if_its_policy_allows_it(
     assert robot.follow(deviations(3.0), outcome) is is_adjusted
     assert robot.notes == notes
     assert len(robot.adjusted) == is_adjusted
-    # An adjusted robot is no longer the one that the calibration describes here.
+    # An adjusted robot no longer matches the calibration described here.
     assert (robot.solves_seen() == FIRST_SOLVES + 21) is not is_adjusted
     moved = {one.position: (one.degrees, one.corrected_degrees) for one in robot.watch.estimates}
     corrected = 3.0 if is_adjusted else 0.0

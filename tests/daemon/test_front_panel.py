@@ -1,4 +1,4 @@
-"""What presses do to the robot, and what the light tells of it."""
+"""The robot's reactions to presses, and the states shown by the light."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PADS = (Input(5, True, "down"), Input(6, True, "down"))
 
 @pytest.fixture
 def module() -> FakeModule:
-    """The pins, at rest at their pulls."""
+    """Return the pins, at rest at their pulls."""
     return FakeModule()
 
 
@@ -39,7 +39,7 @@ def gpio(module: FakeModule) -> RpiGpio:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Note what light and buzzer show of the panel that is made next; sounds in capitals."""
+    """Record the states shown and sounds made by the next panel; sounds in capitals."""
     told: list[str] = []
     monkeypatch.setattr(Panel, "show", lambda _, shown: told.append(shown))
     monkeypatch.setattr(Panel, "sound", lambda _, sound: told.append(sound.upper()))
@@ -150,7 +150,7 @@ async def test_a_panel_that_fails_is_an_open_emergency_stop_if_it_has_one(contro
 async def pads(
     controller: JobController, gpio: RpiGpio, told: list[str]
 ) -> AsyncIterator[FrontPanel]:
-    """A panel whose inspection never ends by itself."""
+    """Yield a panel whose inspection never ends by itself."""
     front = FrontPanel(controller, gpio, PanelPins(Input(17), pads=PADS), inspection_s=1e6)
     front.open()
     await settled(front)
@@ -189,7 +189,7 @@ async def test_an_inspection_is_counted_down_with_warnings():
 
 
 async def settled(panel: FrontPanel) -> None:
-    """Whatever was told to the event loop is done."""
+    """Wait until the event loop has handled everything queued."""
     for _ in range(5):
         await asyncio.sleep(0)
 
@@ -255,7 +255,7 @@ async def test_states_are_shown_and_endings_heard(pads, controller, fake, told):
         assert [one for one, _ in groupby(told)][-2:] == ending
     for act, expected in (
         (lambda: controller.report_panel(PanelError("GPIO 17: gone")), ["fault", "FAULT"]),
-        # A step in a fault, and the end of a job in one, sound no second time.
+        # A step during a fault, and the end of a job in one, do not repeat the sound.
         (lambda: controller.condition.publish("step", "waiting"), ["fault"]),
         (lambda: controller.condition.publish("finished", "jammed", outcome="fault"), ["fault"]),
     ):

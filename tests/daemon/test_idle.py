@@ -121,7 +121,7 @@ def idling() -> IdleTime:
 
 @pytest.fixture
 async def idle(fake: FakeMachine, idling: IdleTime, tmp_path: Path) -> AsyncIterator[JobController]:
-    """A controller of a robot whose servos rest after five minutes."""
+    """Yield a controller of a robot whose servos rest after five minutes."""
     controller = controller_of(fake.machine_with(idle=SERVOS), idling, tmp_path)
     await controller.open()
     yield controller

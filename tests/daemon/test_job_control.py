@@ -1,4 +1,4 @@
-"""One job at a time, from start to a closed record, whatever goes wrong."""
+"""One job at a time, from start to a closed record, despite any failure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_only_one_job_at_a_time(controller, fake, eventually):
 async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
     controller, fake, eventually, monkeypatch, caplog
 ):
-    """The board's cable was out, so that the job waits for it in order to go on."""
+    """Disconnect the board's cable: the job waits for it in order to go on."""
     waits = threading.Event()
 
     def gone() -> None:
@@ -82,7 +82,7 @@ async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
     ("readings", "plans"), [(["scrambled", "scrambled", "solved"], 2), (["scrambled", "solved"], 1)]
 )
 async def test_after_a_jam_the_robot_homes_and_looks_again(controller, fake, readings, plans):
-    """A cube that the turn before the jam has solved is not called already solved."""
+    """Check that a cube solved by the turn before the jam does not count as already solved."""
     fake.motion.faults = [None] * 6 + [jam()]
     fake.scanner.readings = readings
     record = await run_job(controller)
@@ -124,7 +124,7 @@ async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
         (["scrambled"], {"check_after": False}, "done", 1, 1),
         ([("scrambled", "F")], {"scan_retries": 0}, "unreadable", 1, 0),
         ([ScanError("too dark")] * 3, {"scan_retries": 2}, "unreadable", 1, 0),
-        # Stickers of no cube may come from a turn that went wrong: the robot starts over once.
+        # Stickers of no cube may come from a turn that failed: the robot starts over once.
         (["scrambled", *[ScanError("not a cube", "U")] * 6], {}, "unreadable", 2, 1),
         (["scrambled", *[ScanError("no cube", "U", "no-cube")] * 6], {}, "no-cube", 1, 1),
     ],
@@ -192,7 +192,7 @@ async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(controller, 
 
 
 async def test_a_disk_that_fails_does_not_keep_the_cube_unsolved(controller, monkeypatch):
-    """The record is known as long as the daemon runs; without a folder it is number 0."""
+    """Check that the daemon keeps the record in memory; without a folder its number is 0."""
 
     def fail(*_: object) -> None:
         raise StorageError("the disk is full")

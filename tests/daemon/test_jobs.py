@@ -1,4 +1,4 @@
-"""One job: what it asks of the robot, in which order, and what it notes on the way."""
+"""One job: its requests to the robot in their order, and its notes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOOKS_OF_A_SCAN = 6
 
 
 class Watched:
-    """A job by itself at a clock that is set by hand, with what it reports."""
+    """A single job with a manual clock, and its reports."""
 
     def __init__(self, folder: Path) -> None:
         self.now = 100.0
@@ -204,7 +204,7 @@ async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(controller, fak
 
 @pytest.fixture
 def improving(controller: JobController, fake: Any) -> Any:
-    """The fake robot with the policy to improve a plan while it turns."""
+    """Return the fake robot with the policy to improve a plan while it turns."""
     fake.policy = PolicySettings()
     fake.planner.cuts = [
         SplitPlan(part("R", 600, "middle"), part("U F", 400, "old end"), "in between")
@@ -284,7 +284,7 @@ async def test_the_search_ends_before_the_head_does(
 async def test_the_view_is_checked_while_the_cube_is_read_and_has_precedence(
     controller, fake, reading
 ):
-    """The robot sees the whole cube at once. The check ends after the reading."""
+    """Let the robot see the whole cube at once. The check ends after the reading."""
     fake.planner.faces_at_once = 6
     fake.scanner.read_first = threading.Event()
     if reading is not None:
@@ -309,7 +309,7 @@ async def test_the_view_is_checked_while_the_cube_is_read_and_has_precedence(
 async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
     fake, controller, code, clear_before, retries
 ):
-    """In a scan and in the check, at the first look and at later ones."""
+    """Check a scan and the check at the end, at the first look and at later ones."""
     controller.machine = fake.machine_with(
         scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
     )
@@ -326,7 +326,7 @@ async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
 async def test_a_hand_is_waited_for_and_then_the_cube_is_solved(
     fake, controller, clear_before, monkeypatch
 ):
-    """Once clear is not enough: the hand may be on its way out."""
+    """Wait for more than one clear look: the hand may be on its way out."""
     controller.machine = fake.machine_with(
         scan_retries=0, solve_retries=0, wait_for_clear_view_s=60
     )
@@ -365,7 +365,7 @@ async def test_a_robot_that_waits_can_be_stopped(fake, controller):
 
 
 async def test_no_motion_waits_for_the_disk(fake, controller, monkeypatch):
-    """Pictures and plan are written while the robot turns."""
+    """Check that pictures and plan are written while the robot turns."""
     disk, write = threading.Event(), RunWriter.save_photo
 
     def slow(writer: RunWriter, name: str, encoded: bytes) -> None:

@@ -1,5 +1,7 @@
-"""The live view: cube, motion and clock; pictures, only while no look can need the camera; the
-time-lapse and other files of a run."""
+"""The live view: cube, motion, clock, and pictures, taken only while no look can need the camera.
+
+Also the time-lapse and other files of a run.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ GREY = "#{0:02x}{0:02x}{0:02x}".format(int(linear_to_srgb(0.5)))
 
 
 async def watched(controller: JobController, request: StartRequest) -> list[dict[str, Any]]:
-    """The live events of a job."""
+    """Return the live events of a job."""
     with controller.events.listening() as events:
         await controller.start(request)
         await controller.finished()
@@ -170,7 +172,7 @@ async def test_events_reach_every_listener_that_keeps_up_until_the_board_is_clos
 
 
 class Turning:
-    """A job in the middle of its turns, by a clock that stands still until it is moved on."""
+    """A job in the middle of its turns, with a manual clock."""
 
     def __init__(self, fake: FakeMachine) -> None:
         self.now = 100.0
@@ -182,13 +184,13 @@ class Turning:
         self.video = JobVideo(self.job, fake.machine(), self.pictures, lambda: self.is_turning)
 
     async def reach(self, fraction: float, after_s: float) -> None:
-        """The board reports so much of the motion."""
+        """Let the board report this fraction of the motion."""
         self.now += after_s
         self.job.advance(fraction)
         await asyncio.sleep(0)
 
     async def count(self) -> int:
-        """Let a viewer ask for a picture; return how many were taken so far."""
+        """Let a viewer ask for a picture; return the number taken so far."""
         await self.video.take("top")
         return int(self.fake.scanner.previews)
 
@@ -216,10 +218,10 @@ async def test_the_camera_is_free_only_while_the_motion_is_certain_to_last(turni
 
 @pytest.fixture
 def long_motions(fake: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
-    """A robot that turns until the test goes on, and whose motions are long enough for pictures."""
+    """Return a robot that turns until the test goes on, with motions long enough for pictures."""
     fake.motion.hold = threading.Event()
     fake.motion.reports = [0.1, 0.2, 0.3]
-    monkeypatch.setattr(live, "LEAST_MARGIN_S", -3600.0)  # what is left is too little at any pace
+    monkeypatch.setattr(live, "LEAST_MARGIN_S", -3600.0)  # any time left is enough
     monkeypatch.setattr(time_lapse, "FIRST_INTERVAL_S", 0.0)
     return fake
 

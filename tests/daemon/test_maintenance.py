@@ -1,4 +1,4 @@
-"""Maintenance: one person calibrates; at its end motors that count steps are brought back."""
+"""Maintenance: one person calibrates; at its end, motors that count steps turn back."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_maintenance_is_one_person_s_and_ends_unhomed(controller, fake):
 
 
 class Maintained:
-    """Maintenance of a controller, whose robot is put together from the profiles in ``made``."""
+    """Maintenance of a controller whose robot is built from the profiles in ``made``."""
 
     def __init__(self, controller: JobController, fake: Any, folder: Path, profile: str) -> None:
         self.controller, self.fake = controller, fake
@@ -203,7 +203,7 @@ async def test_motors_that_may_stand_askew_are_noted_until_they_are_found(
 
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
 async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(maintained, fake, monkeypatch):
-    """Motors that cannot turn back are doubted, and what was tried out is over in any case."""
+    """Doubt motors that cannot turn back, and drop the values tried out in any case."""
 
     def out_of_reach(_: object) -> None:
         raise InvalidRequest("table: 9000 is above its limit")
@@ -233,7 +233,7 @@ async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(maintained, f
 async def test_lost_motors_are_asked_for_by_the_robot_that_moves_next(
     controller, fake, tmp_path, emergency
 ):
-    """The robot put together from what was saved; after an emergency stop it waits for people."""
+    """Check the robot rebuilt from saved values. After an emergency stop it waits for people."""
     heir, store = FakeMachine(), CalibrationStore(tmp_path / "state")
     made, contact = heir.machine(), ConfirmedRange({})
     maintenance = Maintenance(controller, load_profile("mindcuber"), store, contact, lambda _: made)
@@ -261,7 +261,7 @@ TAKE_OVER = {"at": "pts/3", "take_over": True}
 
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
 async def test_a_take_over_turns_no_motor_back(maintained, fake):
-    """Whoever had the robot may have their hands in it, though nothing moved."""
+    """Turn no motor back although nothing moved: a person may have their hands in the robot."""
     mode, cancelled = maintained.mode, list[bool]()
 
     def bring_back(_: object) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The control socket: its operations, their answers, and JSON for whatever bytes arrive."""
+"""The control socket: its operations, their answers, and JSON for any bytes that arrive."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ async def test_events_are_streamed_as_lines_until_the_board_is_closed(client, co
 async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_that_alone(
     short_folder, mask, monkeypatch
 ):
-    """Other threads write files meanwhile, with the same mask."""
+    """Leave the mask alone: other threads write files with it meanwhile."""
     before = os.umask(mask)
     try:
         with monkeypatch.context() as patched:

@@ -1,4 +1,4 @@
-"""Each program of the robot's own has a socket with the routes that it needs, and no others."""
+"""Each of the robot's own programs has a socket with the routes that it needs, and no others."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Sockets = dict[Program | None, aiohttp.ClientSession]
 async def sockets(
     controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
 ) -> AsyncIterator[Sockets]:
-    """A client of each socket of one daemon."""
+    """Yield a client of each socket of one daemon."""
     control, maintenance = short_folder / "control.sock", maintenance_of(controller, fake)
     management = management_of(controller, short_folder)
     async with contextlib.AsyncExitStack() as stack:
@@ -73,7 +73,7 @@ async def sockets(
 
 @pytest.mark.parametrize("program", Program)
 async def test_a_program_that_was_taken_over_gets_no_other_route(sockets, program, fake):
-    """It asks for everything, as what it may not ask for does not exist."""
+    """Request every route: those it may not use do not exist for it."""
     session = sockets[program]
     denied = [(one.method, one.path) for one in ROUTES if not program.may_ask(one.endpoint)]
     for method, route in [*denied, ("GET", "/openapi.json")]:
@@ -131,7 +131,7 @@ for method, path, body in (
 
 @pytest.mark.parametrize("who", [None, Program.GUIDE])
 async def test_only_the_program_that_calibrates_may_keep_and_move(sockets, fake, short_folder, who):
-    """Another process at the same socket, and the same process at another, are refused."""
+    """Refuse another process at the same socket, and the same process at another one."""
     owner, path = sockets[who], short_folder / "control.sock"
     async with owner.post("/maintenance", json={}) as lease:
         assert lease.status == 200
@@ -153,7 +153,7 @@ async def test_only_the_program_that_calibrates_may_keep_and_move(sockets, fake,
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root makes files of another group")
 async def test_the_socket_is_its_group_s_alone(short_folder, monkeypatch):
-    """The page's user reaches its socket, and not the control socket beside it."""
+    """Check that the page's user reaches its socket, but not the control socket beside it."""
     monkeypatch.setattr(grp, "getgrnam", {"cubist-page": ("cubist-page", "x", 61_001, [])}.get)
     control, page = short_folder / "control.sock", short_folder / "page.sock"
     async with (

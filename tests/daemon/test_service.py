@@ -141,7 +141,7 @@ def test_the_service_manager_hears_how_it_is(abstract, tmp_path):
 
 @dataclass
 class Manager:
-    """What the service manager is told, and what happens once the daemon is ready."""
+    """A service manager that records its messages and acts once the daemon is ready."""
 
     then: Callable[[], object] = lambda: None
     told: list[tuple[str, str]] = field(default_factory=list)
@@ -163,7 +163,7 @@ class Manager:
 
 
 class Served:
-    """A daemon of the fake robot, and what it was put together with."""
+    """A daemon of the fake robot, and the arguments it was built with."""
 
     def __init__(self, fake: Any, folder: Path) -> None:
         self.fake = fake
@@ -191,7 +191,7 @@ class Served:
 
 @pytest.fixture
 def served(fake: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
-    """The daemon's parts; ``fake.distrusted`` notes why the robot's positions are distrusted."""
+    """Return the daemon's parts. ``fake.distrusted`` records the reasons to distrust positions."""
     served = Served(fake, short_folder)
     fake.distrusted = []
 
@@ -258,7 +258,7 @@ async def test_a_signal_ends_the_daemon_in_order(served, number, caplog):
     assert (contact.confirmed, controller.status().simulated) == ({}, False)
     await asyncio.sleep(0.01)
     assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing goes on"
-    # systemd starts again what did not end on purpose.
+    # systemd restarts a process that did not end on purpose.
     assert served.signals.exit_code == (0 if number in ON_PURPOSE else 128 + number)
 
 
@@ -301,7 +301,7 @@ async def test_what_broke_off_is_known_until_somebody_was_told_or_everything_is_
     monkeypatch.setattr(daemon_main, "STATUS_EVERY_S", 0.01)
     values = CalibrationStore(served.options.state_dir)
     RunStore(served.options.state_dir / "runs").begin("home", "cubotino", utc_now())
-    for _ in range(3):  # it is started again before anybody has asked for anything
+    for _ in range(3):  # it restarts before anybody has asked for anything
         await served.run()
         assert values.broken_off == "a job"
     assert len(served.fake.distrusted) == 3

@@ -1,4 +1,4 @@
-"""Whatever moves the robot ends in the same ways, and an emergency stop lasts."""
+"""All motion of the robot ends in the same ways, and an emergency stop lasts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def panel(controller: JobController) -> AsyncIterator[FrontPanel]:
 
 @pytest.fixture
 async def trial(maintenance: Maintenance, fake: Any, eventually: Any) -> asyncio.Task[Nothing]:
-    """A trial of two turns, in the middle of the first."""
+    """Return a trial of two turns, in the middle of the first."""
     fake.motion.hold = threading.Event()
     maintenance.enter()
     task = asyncio.create_task(maintenance.perform(TURNING, ApiRequest()))
@@ -95,7 +95,7 @@ async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
 async def test_a_stop_waits_for_nothing_else_that_is_done(
     trial, controller, maintenance, panel, how
 ):
-    """Searches, and writing to an SD card, have all threads of the loop's pool."""
+    """Stop while searches and writes to an SD card use all threads of the loop's pool."""
     done = threading.Event()
     pool = ThreadPoolExecutor(1)
     pool.submit(done.wait)
@@ -112,7 +112,7 @@ async def test_a_stop_waits_for_nothing_else_that_is_done(
 async def test_a_stop_that_takes_too_long_becomes_an_emergency_stop(
     trial, controller, fake, monkeypatch
 ):
-    """The board says for ever that something moves."""
+    """Let the board report motion for ever."""
     halted, emergency_stop = threading.Event(), fake.motion.emergency_stop
 
     def halt() -> None:
@@ -171,7 +171,7 @@ async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
 
 
 class Opening:
-    """The connection to the robot, which takes until ``may_end`` once it is on ``hold``."""
+    """A connection to the robot that, once on ``hold``, takes until ``may_end``."""
 
     def __init__(self, fake: Any) -> None:
         self._motion = fake.motion
@@ -276,7 +276,7 @@ async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
 async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
     trial, maintenance, controller, fake
 ):
-    """Until then the robot holds the cube, whatever was tried out and is put together anew for."""
+    """Until then the robot holds the cube, even if values tried out require a rebuilt robot."""
     await controller.stop(emergency=True)
     with pytest.raises(RobotError):
         await trial

@@ -1,4 +1,4 @@
-"""The small display: what it shows, on luma's dummy device, and what it says when it cannot."""
+"""The small display: its contents, on luma's dummy device, and its failures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.rig.documents import status_json as status
 from tests.rig.gpio import FakeModule, LgpioError
 
 ENGLISH = catalogue("en")
-# luma uses what Pillow is going to remove.
+# luma uses functions that Pillow will remove.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 SIZES = {"st7735": (160, 128), "st7789": (240, 240), "ssd1306": (128, 64)}
@@ -105,7 +105,7 @@ def test_a_fault_is_shown_with_its_remedy_and_texts_are_translated():
 
 
 def inked(picture: Image.Image, box: tuple[int, int, int, int]) -> int:
-    """How many pixels within a box are no background."""
+    """Return the number of pixels in a box that are not background."""
     grey = picture.convert("L").crop(box)
     return sum(grey.histogram()[1:])
 
@@ -141,16 +141,16 @@ SPI = DisplaySettings(controller="st7789", width=240, height=240, dc_gpio=27, re
 
 
 class Pins(FakeModule):
-    """A GPIO library as luma uses it; ``outputs`` stay as they are left."""
+    """A GPIO library as luma uses it. ``outputs`` stay as they are left."""
 
     HIGH, LOW = 1, 0
 
     def cleanup(self, pins: object = None) -> None:
-        """Pins are given back."""
+        """Accept pins given back."""
 
 
 class Bus:
-    """An SPI device, or an I2C bus, that notes what is sent."""
+    """An SPI device, or an I2C bus, that records the bytes sent."""
 
     def __init__(self) -> None:
         self.is_open = False
@@ -178,7 +178,7 @@ class Bus:
 
 @pytest.fixture
 def wires(monkeypatch: pytest.MonkeyPatch) -> tuple[Pins, Bus]:
-    """luma's own classes in front of pins and a bus that only take notes."""
+    """Return pins and bus that only record, behind luma's own classes."""
     pins, bus = Pins(), Bus()
 
     def wire(port: int, address: int) -> Bus:
@@ -280,7 +280,7 @@ def test_pins_that_cannot_be_had_are_no_matter_of_wires(monkeypatch):
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """luma's dummy in place of the display; ``display`` and ``cleanup`` note their calls."""
+    """Return luma's dummy in place of the display. ``display`` and ``cleanup`` record calls."""
     made = dummy(240, 240)
     made.display, made.cleanup = Mock(), Mock()
     monkeypatch.setattr("robot.display.main.LumaDisplay", lambda _: made)

@@ -1,4 +1,4 @@
-"""The menu behind the display's buttons: what presses ask for, on pins that a test moves."""
+"""The menu behind the display's buttons: the effect of presses, on pins that a test moves."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_shutting_down_is_asked_for_twice():
 
 @given(st.lists(st.tuples(st.sampled_from(["next", "select", "previous"]), st.booleans())))
 def test_no_press_moves_the_robot_or_ends_it_alone(found):
-    """Whatever came before: what is asked for was on the screen when it was pressed."""
+    """Check for any history that a requested action was on the screen when it was chosen."""
     menu = Menu(lambda: 0.0)
     for button, working in found:
         page = menu.page
@@ -106,7 +106,7 @@ def test_what_the_daemon_is_asked(action, asked):
 
 @pytest.mark.long
 def test_colours_are_learned_and_kept():
-    """By a whole simulated robot, as `cubist calibrate colours` does it."""
+    """Use a whole simulated robot, as `cubist calibrate colours` does."""
     profile = load_profile("cubotino")
     with robot_to_practise_on(profile, seed=5, speed=50):
         client = ControlClient()
@@ -146,7 +146,7 @@ def test_a_press_stops_a_job_that_has_just_begun():
 
 
 def test_buttons_and_display_together(monkeypatch):
-    """From a finger on the pin to the daemon, and to the picture."""
+    """Follow a press from the pin to the daemon, and to the picture."""
     module, daemon, shown = FakeModule(), FakeClient(), []
     gpio, made = RpiGpio(module), dummy(240, 135)
     monkeypatch.setattr(made, "display", lambda image: shown.append(image.tobytes()))

@@ -1,4 +1,4 @@
-"""README and docs name only what exists, README's commands work, the picture is of today."""
+"""README and docs name only existing things, README's commands work, the picture is up to date."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
 
 
 def code_of(text: str) -> Iterator[str]:
-    """What stands in code spans and code blocks."""
+    """Yield the contents of code spans and code blocks."""
     yield from BLOCK.findall(text)
     yield from re.findall(r"`([^`\n]+(?:\n[^`\n]+)?)`", BLOCK.sub("", text))
 
 
 def exists(name: str) -> bool:
-    """Whether a dotted name is a module, or something that is found from one by its attributes."""
+    """Return whether a dotted name is a module, or reachable from one by attributes."""
     found: object = None
     parts = name.split(".")
     for number in range(len(parts), 0, -1):
@@ -54,7 +54,7 @@ def exists(name: str) -> bool:
 
 
 def attribute_of(owner: object, name: str) -> object | None:
-    """An attribute, or a field that only instances have; None where there is none."""
+    """Return an attribute, or a field that only instances have; None if there is none."""
     kinds = getattr(owner, "__mro__", ())
     if any(name in vars(kind).get("__annotations__", {}) for kind in kinds):
         return getattr(owner, name, owner)
@@ -85,7 +85,7 @@ def test_every_command_is_described():
 
 
 def test_every_endpoint_is_described():
-    """Those of maintenance are listed by their last part; one with a command is in docs/cli.md."""
+    """Look up the last part of maintenance endpoints. Those with a command are in docs/cli.md."""
     codes = " ".join(code_of((ROOT / "docs/daemon.md").read_text()))
     described = set(re.findall(r"/[a-z/{}]+", codes)) | {f"/{command}" for command in COMMANDS}
     missing = {route.path for route in ROUTES} - described
@@ -107,7 +107,7 @@ def test_every_arrow_of_the_picture_points_down(draw_rooms):
 
 
 def test_no_class_name_is_defined_twice():
-    """A class name means one thing in the whole product."""
+    """Check that a class name means one thing in the whole product."""
     files: dict[str, list[str]] = defaultdict(list)
     for path in (path for package in ROOMS for path in (ROOT / package).rglob("*.py")):
         for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE):
@@ -117,7 +117,7 @@ def test_no_class_name_is_defined_twice():
 
 
 def purposes_as_markdown() -> str:
-    """The purposes of named positions as ``docs/calibration.md`` lists them."""
+    """Return the purposes of named positions as ``docs/calibration.md`` lists them."""
     blocks = []
     for code, one in PURPOSES.items():
         text = f"**`{code}`**: {one.right} {one.cube} {one.touch} Watch: {one.watch}"
@@ -148,7 +148,7 @@ ELSEWHERE = {
     "cubist calibrate all --robot cubotino": (ExitCode.USAGE, "terminal"),
     "cubist status": (ExitCode.FAILED, "cubist simulate"),
 }
-"""Commands that need a person at a terminal or a daemon, and what they say where there is none."""
+"""Commands that need a terminal or a daemon: exit code and words without either."""
 SLOW = ("cubist demo", "cubist simulate")
 
 
@@ -158,7 +158,7 @@ def test_every_command_works_as_it_is_written(command, capfd, monkeypatch, tmp_p
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
     code, words = ELSEWHERE.get(command, (ExitCode.DONE, ""))
     asked = shlex.split(command)[1:]
-    if command.startswith(SLOW):  # their own tests run them: here, that their options exist
+    if command.startswith(SLOW):  # other tests run them; this one checks that their options exist
         asked.append("--help")
     assert run(asked) == code
     told = capfd.readouterr()

@@ -1,4 +1,4 @@
-"""Builds the firmware's unit tests with sanitizers, and its fuzzing targets; both once."""
+"""Fixtures that build the firmware's unit tests with sanitizers and its fuzzing targets, once."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FUZZ_TARGETS = ("fuzz_link_edges", "fuzz_link_frames", "fuzz_rp2040")
 
 
 def checked(*command: str | Path) -> None:
-    """Run a command; its output is the message when it fails."""
+    """Run a command; if it fails, its output is the message."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command[0]}:\n{done.stdout}\n{done.stderr}"
 
 
 def built(name: str, *options: str, build: Sequence[str] = ()) -> Path:
-    """A folder with programs of the firmware, by CMake; another process that builds there waits."""
+    """Build programs of the firmware with CMake, one process at a time, and return their folder."""
     sources = board_family.sources()
     builds = sources.parent / "build"
     folder = builds / name
@@ -39,12 +39,14 @@ def built(name: str, *options: str, build: Sequence[str] = ()) -> Path:
 
 @pytest.fixture(scope="session")
 def fuzzers() -> Path:
-    """The folder with the fuzzing targets as libFuzzer programs; clang is there, `make test` sees
-    to it."""
+    """Return the folder with the fuzzing targets as libFuzzer programs.
+
+    `make test` makes sure that clang is installed.
+    """
     return built("firmware-fuzz", "-DCMAKE_C_COMPILER=clang", build=["--target", *FUZZ_TARGETS])
 
 
 @pytest.fixture(scope="session")
 def unit_tests() -> Path:
-    """The folder with the unit test programs."""
+    """Return the folder with the unit test programs."""
     return built("firmware-tests", build=["--parallel", "2"])

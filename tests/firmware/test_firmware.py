@@ -33,7 +33,7 @@ AS_MESSAGES, ANY_ACTUATORS = 1, 2
 """Bits of the first byte of a corpus file: see firmware/fuzz/fuzz_link.c."""
 SET_SENSORS, WAIT = 0x70, 0x71
 UART_MESSAGE, USB_MESSAGE, CHIP_INPUTS, CHIP_WAIT = 2, 3, 9, 11
-"""Deeds of firmware/fuzz/fuzz_rp2040.c."""
+"""Actions of firmware/fuzz/fuzz_rp2040.c."""
 
 
 def run(*command: str | Path) -> None:
@@ -78,7 +78,7 @@ def for_the_chip(whole: bytes, deed: int) -> bytes:
 
 @pytest.fixture
 def chip_corpus(tmp_path: Path) -> Path:
-    """A folder with the corpus for the RP2040's two ports."""
+    """Return a folder with the corpus for the RP2040's two ports."""
     folder = tmp_path / "corpus"
     folder.mkdir()
     for file in CORPUS.iterdir():
@@ -94,7 +94,7 @@ def chip_corpus(tmp_path: Path) -> Path:
 )
 @pytest.mark.timeout(1800)
 def test_the_rp2040_survives_whatever_comes_at_its_ports(fuzzers, tmp_path, chip_corpus, runs):
-    """Afterwards an emergency stop at either port still ends all motion."""
+    """Check that an emergency stop at either port still ends all motion afterwards."""
     options = [f"-runs={runs}", "-seed=1", "-max_len=400", "-len_control=0"]
     run(fuzzers / "fuzz_rp2040", *options, tmp_path, chip_corpus)
 
@@ -109,12 +109,12 @@ def test_a_long_search_finds_nothing(fuzzers, tmp_path, program):
 
 FLASH_BYTES = 28 * 1024
 STATIC_RAM_BYTES = {"uno": 1600, "mega": 8192 - 512}
-"""The rest is for the stack."""
+"""Static RAM allowed; the stack has the rest."""
 
 
 @pytest.fixture
 def host_port(tmp_path: Path) -> Iterator[Path]:
-    """The port of the firmware built for this computer."""
+    """Yield the port of the firmware built for this computer."""
     with board_process("cubist-firmware-host", tmp_path / "port"):
         yield tmp_path / "port"
 
@@ -159,7 +159,7 @@ FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
 
 @pytest.fixture(scope="module")
 def generate() -> Any:
-    """The generator: the files that a definition gives."""
+    """Return the generator, which makes the files of a definition."""
     tool = runpy.run_path(str(FIRMWARE / "tools/generate_protocol.py"))
     return tool["generated"]
 

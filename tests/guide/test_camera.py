@@ -1,4 +1,4 @@
-"""The dialog of the camera, before a robot whose camera sees what it is told to."""
+"""The dialog of the camera, with a robot whose camera sees given pictures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOTHING = base64.b64encode(as_jpeg(Frame(np.zeros((480, 640, 3), np.uint8), "top
 
 
 class FakeTimer:
-    """Rings on request."""
+    """A timer that rings on request."""
 
     def __init__(self, seconds: float, ring: Callable[[], None]) -> None:
         self.seconds, self.ring = seconds, ring
@@ -72,7 +72,7 @@ class CameraRig(DialogRig):
 
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> CameraRig:
-    """A cubotino's camera; the calibration has the face a little beside where it is."""
+    """Return a rig with a cubotino's camera; the calibrated face is slightly off the real one."""
     client = FakeCalibrationClient()
     quad = client.session.profile.cameras[0].views[0].quad
     client.values[QUAD] = [[x + 0.05, y] for x, y in quad]

@@ -1,4 +1,4 @@
-"""Every dialog of calibration through its actions, before a daemon whose robot moves at once."""
+"""Every dialog of calibration through its actions, with a daemon whose robot moves at once."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_presses_beyond_the_confirmed_range_are_dropped_during_a_motion():
 
 
 class SpeedMeasurement(Measurement):
-    """Asks a question, then finds 7; or a value is set by eye."""
+    """A measurement that asks a question and then finds 7, or a value set by eye."""
 
     name, guidance, columns = "speed", "look", ("part", "steps")
     choices: Mapping[str, str] = MappingProxyType({"s": "Slowly"})
@@ -278,7 +278,7 @@ def test_the_menu_opens_every_step_and_everything_goes_through_all():
         assert rig.press("open", row=row).heading == GuideText.CALIBRATE, "no such line"
 
 
-# What a person is told and spared
+# Advice for a person, and work spared
 
 
 def test_the_next_position_follows_and_is_looked_for_where_the_last_one_tells():

@@ -18,7 +18,7 @@ KEY = "actuators.lid.positions_us.open"
 
 
 class NotingDialog(Dialog):
-    """A dialog that writes down what happens to it; ``work`` gives the robot a task."""
+    """A dialog that records its calls. ``work`` gives the robot a task."""
 
     def __init__(self, guide: GuideSession, name: str, notes: list[str]) -> None:
         super().__init__(guide, name, f"about {name}")
@@ -55,7 +55,7 @@ class NotingDialog(Dialog):
 
 
 class SessionRig(DialogRig):
-    """A session whose dialogs note in ``notes`` what happens to them."""
+    """A session whose dialogs record their calls in ``notes``."""
 
     def __init__(self, *names: str) -> None:
         self.notes: list[str] = []

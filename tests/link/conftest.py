@@ -1,4 +1,4 @@
-"""Boards in simulated time as fixtures; tests that are coroutines run in that time."""
+"""Boards in simulated time as fixtures. Tests that are coroutines run in that time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.rig.boards import SERVO_PINS, Rig, program, rig_of, simulated
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
-    """Tests here that are coroutines run in the simulated time of their rig."""
+    """Make tests that are coroutines run in the simulated time of their rig."""
     if isinstance(collector, pytest.Module):
         for name, test in list(vars(collector.obj).items()):
             if name.startswith("test_") and inspect.iscoroutinefunction(test):
@@ -26,14 +26,14 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 @pytest.fixture
 def host_rig() -> Iterator[Rig]:
-    """A board with the firmware of this computer."""
+    """Yield a board with the firmware of this computer."""
     with rig_of(program("cubist-firmware-host")) as rig:
         yield rig
 
 
 @pytest.fixture
 def linux_rig(tmp_path: Path) -> Iterator[Rig]:
-    """A Raspberry Pi as a board, that steps as fast as no real one does."""
+    """Yield a Raspberry Pi as a board that steps faster than any real one."""
     options = ("--pwm", tmp_path / "pwm", "--step-rate", "60000")
     with rig_of(program("cubist-firmware-linux"), *options) as rig:
         rig.pins.chips = PwmChips(tmp_path / "pwm", SERVO_PINS, rig.pins.pulse_edge)
@@ -43,7 +43,7 @@ def linux_rig(tmp_path: Path) -> Iterator[Rig]:
 
 @pytest.fixture
 def uno() -> Iterator[Rig]:
-    """An Uno under simavr, whose main loop can be made to hang."""
+    """Yield an Uno under simavr whose main loop can be made to hang."""
     elf = build("uno").elf
     options = ("--elf", elf, "--stack", "--hang-at", hex(AVR.address(elf, "firmware_poll")))
     with rig_of(program("cubist-firmware-avr"), *options) as rig:
@@ -52,7 +52,7 @@ def uno() -> Iterator[Rig]:
 
 @pytest.fixture
 def pico_command(tmp_path: Path) -> list[str]:
-    """The program that runs a Raspberry Pi Pico under rp2040js, where that is installed."""
+    """Return the command that runs a Raspberry Pi Pico under rp2040js; skip if it is missing."""
     try:
         return simulations()["rp2040"].command(load_profile("six-motor-pico"), tmp_path)
     except FirmwareError as missing:
@@ -61,14 +61,14 @@ def pico_command(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def pico(pico_command: list[str]) -> Iterator[Rig]:
-    """A Raspberry Pi Pico, its link at the UART."""
+    """Yield a Raspberry Pi Pico with its link at the UART."""
     with rig_of(*pico_command) as rig:
         yield rig
 
 
 @pytest.fixture
 def usb_pico(pico_command: list[str]) -> Iterator[Rig]:
-    """A Raspberry Pi Pico, its link at USB."""
+    """Yield a Raspberry Pi Pico with its link at USB."""
     with rig_of(*pico_command, "--usb") as rig:
         yield rig
 
@@ -82,12 +82,12 @@ def usb_pico(pico_command: list[str]) -> Iterator[Rig]:
     ]
 )
 def rig(request: pytest.FixtureRequest) -> Rig:
-    """A board that makes edges, one that sets pulses, and a chip at either of its ports."""
+    """Return a board that makes edges, one that sets pulses, and a chip at either of its ports."""
     rig: Rig = request.getfixturevalue(request.param)
     return rig
 
 
 @pytest.fixture
 def link(rig: Rig) -> Link:
-    """A link to it: open, configured, homed."""
+    """Return a link to the board: open, configured, homed."""
     return rig.loop.run_until_complete(rig.homed_link())

@@ -55,15 +55,17 @@ TOGETHER_S = 0.001
 Boards = tuple[VirtualLoop, list[Rig], LinkGroup]
 
 PI = program("cubist-firmware-linux"), "--step-rate", "60000"
-"""A Raspberry Pi that steps as fast as no real one does."""
+"""A Raspberry Pi that steps faster than any real one."""
 
 alike_and_pi = pytest.mark.parametrize("boards", [(), PI], indirect=True, ids=["alike", "pi"])
 
 
 @pytest.fixture
 def boards(request: pytest.FixtureRequest) -> Iterator[Boards]:
-    """Two boards with a pusher each, called left and right, homed; the right one a Raspberry Pi if
-    that is asked for."""
+    """Yield two homed boards, left and right, with a pusher each.
+
+    The right one is a Raspberry Pi if requested.
+    """
     second = getattr(request, "param", ())
     with two_boards([program("cubist-firmware-host")], second) as (loop, rigs):
         links = {
@@ -78,7 +80,7 @@ def boards(request: pytest.FixtureRequest) -> Iterator[Boards]:
 
 
 def pushes() -> Schedule:
-    """Both push at once, six times."""
+    """Return a schedule in which both push at the same time, six times."""
     moves = [
         stepper_move(name, number * STEPS, STEPS, LIMITS)
         for number in range(TURNS)
@@ -93,7 +95,7 @@ def steps_of(rigs: list[Rig]) -> list[int]:
 
 
 def apart_s(rigs: list[Rig], left_push: int, right_push: int) -> float:
-    """By how much the left board began a push of its own later than the right one."""
+    """Return how many seconds later the left board began its push than the right board did."""
     left, right = (rig.pins.rises(PUSHER_STEP) for rig in rigs)
     right_s = BOOTED_LATER_S + right[right_push * STEPS] / TICKS_PER_S / (1 + FASTER)
     return left[left_push * STEPS] / TICKS_PER_S - right_s
@@ -123,7 +125,7 @@ def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards):
         loop.run_until_complete(group.run(pushes(), pull))
     assert told.value.remedy
     stopped_at = steps_of(rigs)[0]
-    loop.run_until_complete(asyncio.sleep(5))  # the other board goes on to hear from its host
+    loop.run_until_complete(asyncio.sleep(5))  # the other board still hears from its host
     assert steps_of(rigs)[0] == stopped_at
     assert stopped_at in {2 * STEPS, 3 * STEPS}, "what has begun is finished, and no more"
 
@@ -178,8 +180,10 @@ def test_a_group_does_at_all_boards_what_a_link_does_at_one(boards):
 
 
 def losing_time(monkeypatch: pytest.MonkeyPatch, board: VirtualBoard, starts: int) -> list[float]:
-    """Let a board's clock stand still between the comparison and the start, of so many starts;
-    what it has lost."""
+    """Stop a board's clock for ``LOST_S`` after the comparison, in the first ``starts`` starts.
+
+    Return the list of the times lost.
+    """
     lost: list[float] = []
     choose = CommonStart.choose_ticks
 
@@ -214,7 +218,7 @@ def test_a_start_is_taken_back_when_a_clock_falls_behind(boards, monkeypatch):
 def test_trouble_while_a_start_is_taken_back_ends_the_plan_by_name(
     boards, monkeypatch, trouble, ending
 ):
-    """The plan begins all the same, or a person stops the robot meanwhile."""
+    """Let the plan begin nonetheless, or a person stop the robot meanwhile."""
     loop, _, group = boards
     ordered: list[object] = []
     stopping: list[asyncio.Task[None]] = []
@@ -297,7 +301,7 @@ TOGETHER_TICKS = 1000 * TICKS_PER_US
 @pytest.mark.parametrize("drift", [0.0, 1e-4, -1e-4, 5e-3])
 @pytest.mark.parametrize("offset_ticks", [0, TICKS_PER_S, WRAP - 5 * TICKS_PER_S])
 def test_time_and_drift_are_within_their_bounds(drift, offset_ticks):
-    """Over a line whose way there takes 0.2 to 1 ms, and back 0.8 to 4 ms."""
+    """Compare over a line with a delay of 0.2 to 1 ms out and 0.8 to 4 ms back."""
     clock, line = BoardClock(), random.Random(1)
     for number in range(1200):
         at = number * 0.05
@@ -335,7 +339,7 @@ def test_clocks_part_only_as_far_as_is_certain(bounds, expected):
 
 
 def test_what_was_answered_before_another_was_asked_was_read_before():
-    """Whatever this computer's clock showed meanwhile."""
+    """Compare by order of reading, whatever this computer's clock showed meanwhile."""
     one = [Comparison(0.0, 1.0, 1000), Comparison(7.0, 7.5, 1030)]
     other = [Comparison(1.0, 7.0, 5020), Comparison(7.2, 9.0, 5050)]
     assert difference_bounds(one, other) == (5020 - 1030, 5020 - 1000)
@@ -344,7 +348,7 @@ def test_what_was_answered_before_another_was_asked_was_read_before():
 
 
 class TooLate:
-    """A gate for a board that is told to start 50 ms ago; nobody else is there."""
+    """A gate for a board that is told to start 50 ms ago, without any other board."""
 
     async def all_uploaded(self) -> None:
         pass
@@ -375,7 +379,7 @@ class Asking(TooLate):
 
 
 async def test_a_board_reads_its_clock_between_question_and_answer(host_rig):
-    """And not at its last event, which may have been before the question."""
+    """Check that it is not the time of the last event, which may precede the question."""
     link, gate = await host_rig.homed_link("pusher"), Asking()
     with pytest.raises(RobotError):
         await link.run(in_turn(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
@@ -384,12 +388,12 @@ async def test_a_board_reads_its_clock_between_question_and_answer(host_rig):
 
 
 def compare_s(clock: BoardClock, at_s: float, takes_s: float, board_s: float) -> None:
-    """A comparison by the seconds of both clocks."""
+    """Enter a comparison of both clocks in seconds."""
     clock.compare(at_s, at_s + takes_s, round(board_s * TICKS_PER_S))
 
 
 def test_no_drift_is_believed_of_time_that_stands_still_now_and_then():
-    """A simulated board lost 50 ms at once: 0.5 % in ten seconds, but no clock's."""
+    """Lose 50 ms of a simulated board at once: 0.5 % in ten seconds, but no clock's drift."""
     clock = BoardClock()
     for tenth in range(100):
         at = tenth / 10

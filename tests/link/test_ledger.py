@@ -1,4 +1,4 @@
-"""Where actuators stand when motion broke off, and what the next host of a board learns of it."""
+"""Positions of actuators after an interrupted motion, also for a board's next host."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEP_PIN, DIRECTION_PIN, LID_PIN = 6, 7, 10
 
 
 def two_turns() -> Schedule:
-    """The table from 0 to 400 ms, then the lid from 500 to 1000 ms: soon enough to be next."""
+    """Return a turn of the table from 0 to 400 ms, followed by the lid's from 500 to 1000 ms."""
     table = servo_slew("holder", 1500, 2400, 400_000)
     lid = servo_slew("lid", 1200, 1500, 500_000)
     return Schedule((table, lid), (TimedTurn(0, 0), TimedTurn(500_000, 1)), 1_000_000)
@@ -49,14 +49,14 @@ async def test_what_is_known_while_a_plan_is_played_follows_it(link, rig):
 
 
 def push_and_lift() -> Schedule:
-    """The pusher, which has no end stop, and the lid go away from their starts at once."""
+    """Return a schedule that moves the pusher (no end stop) and the lid from their starts."""
     push = stepper_move("pusher", 0, AWAY, LIMITS)
     lift = servo_slew("lid", 1500, 1900, 400_000)
     return Schedule((push, lift), (TimedTurn(0, 0), TimedTurn(0, 1)), lift.duration_us)
 
 
 async def successor(rig: Rig, *names: str) -> Link:
-    """The link of another process, after the first was killed, with these actuators or with all."""
+    """Return the link of a new process, after the first was killed, with these actuators or all."""
     setups = tuple(one for one in rig.link().actuators if not names or one.name in names)
     link: Link = rig.link(setups)
     await link.open()
@@ -79,7 +79,7 @@ async def test_a_successor_learns_where_everything_stands(link, rig, silent_s):
 
 
 async def test_positions_of_another_configuration_are_not_taken_over(link, rig):
-    """A servo that it lacks gets no pulses."""
+    """Check that a servo missing from the new configuration gets no pulses."""
     await link.run(in_turn(servo_slew("lid", 1500, 1900, 100_000)))
     await link.close()
     other = await successor(rig, "lid", "pusher")
@@ -124,7 +124,7 @@ def test_motors_caught_in_motion_by_a_fault_are_noted(fraction, moving):
     ],
 )
 def test_motors_that_move_when_a_link_is_lost_are_noted(heard, after_s, moving):
-    """At the pace heard of. Other boards are stopped before anybody asks: no later time counts."""
+    """Estimate at the last reported pace, and ignore the time after other boards were stopped."""
     now = 0.0
     ledger = PositionLedger(lambda: now)
     for name in ("first", "second"):
@@ -145,12 +145,12 @@ def test_motors_that_move_when_a_link_is_lost_are_noted(heard, after_s, moving):
 
 
 def counting_motor(way_to_start: int) -> Any:
-    """A motor without a sensor, so far from its start."""
+    """Return a motor without a sensor, ``way_to_start`` from its start."""
     return SimpleNamespace(name="up", way_to_start=lambda at: way_to_start, counts_only=True)
 
 
 def test_a_person_is_asked_once_for_a_motor_that_a_reset_board_left_moving():
-    """Nobody has told of a fault: the board's new number alone tells that its turns broke off."""
+    """Learn of the interrupted turns without a fault, from the board's new boot number alone."""
     motor, ledger = counting_motor(0), PositionLedger()
     for boot, silent in ((1, ()), (1, ("up",)), (2, ())):
         ledger.board_ledger("main").moving_when_silent = silent

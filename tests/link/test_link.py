@@ -1,4 +1,4 @@
-"""The link with the real firmware: home, run, stop, emergencies, and whatever breaks."""
+"""The link with the real firmware: home, run, stop, emergencies, and failures."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ SETTLE_FRAMES = 5
 BYTES_PER_S = 50_000
 STACK_LEFT = 256
 STARVING = 2_000_000 / 120
-"""Steps/s of six motors that leave the main loop an instruction now and then."""
+"""Steps/s of six motors that leave the main loop one instruction now and then."""
 
 
 @pytest.mark.quick
 @every_board
 async def test_overlapping_motions_take_exactly_their_time(link, rig):
-    """A servo goes beyond its target and back, and a stepper takes up its play twice."""
+    """Let a servo overshoot its target, and a stepper take up its play twice."""
     slew = servo_slew("lid", 1500, 1000, 400_000, 100_001, overshoot=(BEYOND_US, 100_000))
     forth, back = (
         stepper_move("pusher", start, steps, LIMITS, overshoot_steps=6, backlash_steps=20)
@@ -73,7 +73,7 @@ async def test_overlapping_motions_take_exactly_their_time(link, rig):
 
 @pytest.mark.parametrize("active_high", [False, True])
 async def test_an_index_sensor_is_looked_at_without_homing_too(rig, active_high):
-    """Active at every hundredth step: there turns may end, and nowhere else."""
+    """Activate the sensor at every hundredth step: turns may end only there."""
     rig.pins.active_high, rig.pins.turner_steps = active_high, 0
     rig.pins.pressed = lambda steps: steps % 100 == 0
     check = TurnCheckSetup(pin=5, every_steps=100, active_high=active_high)
@@ -130,7 +130,7 @@ async def test_emergency_stop_is_immediate_and_latched(rig):
 @pytest.mark.parametrize("elsewhere", [False, True])
 @every_board
 async def test_a_clear_sent_before_an_emergency_stop_does_not_end_it(rig, elsewhere):
-    """The host sends it again, also if the stop came from another program or port."""
+    """The host sends the clear again, even if the stop came from another program or port."""
     link = await rig.homed_link("pusher")
     await link.emergency_stop()
     rig.port.outwards.damage = silence
@@ -166,9 +166,9 @@ def reset(rig: Rig) -> None:
 
 
 def hang(rig: Rig) -> None:
-    """The main loop stops, until the watchdog resets the chip."""
+    """Stop the main loop until the watchdog resets the chip."""
     rig.board.hang()
-    rig.board.hang()  # told again it stays the same, and can be mended
+    rig.board.hang()  # a second order changes nothing, and the loop can be repaired
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ async def test_silence_of_the_host_holds_and_the_plan_goes_on(link, rig):
 
 
 async def test_a_host_that_slept_too_long_gets_a_fault(link, rig):
-    """The board made itself safe meanwhile; the line is as good as ever."""
+    """Check that the board made itself safe meanwhile and the line is as good as ever."""
     run = await running(link, to_and_fro(200))
     rig.loop.pass_time(3.5)
     with pytest.raises(RobotError, check=is_fault("host-lost")):
@@ -276,8 +276,10 @@ async def flood(board: Rig) -> None:
 
 @pytest.mark.long
 async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(uno, monkeypatch):
-    """Where the step interrupt lets single instructions pass, bytes come quicker than the receive
-    interrupt ends."""
+    """Send bytes faster than the receive interrupt ends.
+
+    The step interrupt lets only single instructions pass.
+    """
     monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
     limits = StepperLimits(start_speed=STARVING, max_speed=STARVING, acceleration=1e6)
     setups = tuple(
@@ -318,7 +320,7 @@ async def test_actuators_without_room_at_the_board_are_named(linux_rig):
 
 
 LENGTHS = [5, 9, 14, 5, 7, 9, 11, 5, 14, 7]
-"""Lengths of the turns of a plan, which tell them apart."""
+"""Lengths of the turns of a plan. They identify the turns."""
 PLAN: Schedule = in_turn(
     *(
         stepper_move("pusher", start, steps, LIMITS)
@@ -332,7 +334,7 @@ EXPECTED = [steps for length in LENGTHS for steps in (length, -length)] * 6
 
 @pytest.fixture
 def pusher_link(rig: Rig) -> Link:
-    """A link on which only the pusher is homed."""
+    """Return a link on which only the pusher is homed."""
     link: Link = rig.loop.run_until_complete(rig.homed_link("pusher"))
     return link
 
@@ -340,7 +342,7 @@ def pusher_link(rig: Rig) -> Link:
 @pytest.mark.parametrize("rig", ["host_rig"], indirect=True)
 @pytest.mark.parametrize("damage", DAMAGES)
 async def test_a_bad_line_costs_time_but_no_turn(pusher_link, rig, damage):
-    """The report that is due is waited for; a status from before it says nothing."""
+    """Wait for the report that is due; a status from before it is no substitute."""
     for line in (rig.port.outwards, rig.port.inwards):
         line.damage = DAMAGES[damage](0.05)
     execution = await pusher_link.run(PLAN)

@@ -1,5 +1,4 @@
-"""The Raspberry Pi as a board: what it writes to PWM files and tells a Pololu Maestro, what that
-makes of it, and what can go wrong."""
+"""The Raspberry Pi as a board: its PWM files, its commands to a Pololu Maestro, and failures."""
 
 from __future__ import annotations
 
@@ -31,18 +30,18 @@ SERVOS = (
     replace(LID, name="channel", pin=FIRST_CHANNEL + 3),
     replace(LID, name="anywhere", pin=22),
 )
-"""One at every kind of chip."""
+"""Servos, one at every kind of chip."""
 FIRST = replace(LID, name="first", pin=FIRST_MAESTRO)
 LAST = replace(LID, name="last", pin=FIRST_MAESTRO + 23)
 AWAY_US = 2300
 """Microseconds of pulse, beyond the limits of a new Maestro's channels."""
 SLOW = StepperLimits(start_speed=200, max_speed=800, acceleration=4_000)
-"""Steps that a process on Linux keeps up with."""
+"""Step rates that a process on Linux keeps up with."""
 
 
 @pytest.fixture
 def pi(tmp_path: Path) -> Iterator[Rig]:
-    """A Raspberry Pi with a servo at every kind of chip."""
+    """Yield a Raspberry Pi with a servo at every kind of chip."""
     with rig_of(program("cubist-firmware-linux"), "--pwm", tmp_path / "pwm") as rig:
         pins = [servo.pin for servo in SERVOS]
         rig.pins.chips = PwmChips(tmp_path / "pwm", pins, rig.pins.pulse_edge)
@@ -52,13 +51,13 @@ def pi(tmp_path: Path) -> Iterator[Rig]:
 
 @pytest.fixture
 def said(tmp_path: Path) -> Path:
-    """What the board's program writes to its standard error."""
+    """Return the file with the standard error of the board's program."""
     return tmp_path / "said"
 
 
 @pytest.fixture
 def maestro(tmp_path: Path, said: Path) -> Iterator[Rig]:
-    """A Raspberry Pi with a Maestro that drives a servo at its first channel and at its last."""
+    """Yield a Raspberry Pi with a Maestro that drives servos at its first and last channel."""
     shell = ("sh", "-c", f'exec "$0" "$@" 2>{said}')
     port = tmp_path / "maestro"
     with rig_of(*shell, program("cubist-firmware-linux"), "--maestro", port) as rig:
@@ -72,7 +71,7 @@ def slew(servo: ServoSetup, duration_us: int = 400_000) -> Schedule:
 
 
 def assert_one_in_every_frame(told: list[tuple[float, float]]) -> None:
-    """Times and widths of the pulses that were asked for on the way."""
+    """Check times and widths of the pulses requested during a slew."""
     widths = [width for _, width in told]
     assert widths == sorted(set(widths)) and widths[-1] == AWAY_US
     assert len(widths) in (20, 21)
@@ -86,7 +85,7 @@ async def test_every_duty_is_exact_and_no_pulse_is_cut(pi):
     link = await pi.homed_link(setups=SERVOS)
     assert (await link.status()).fault == Fault.NONE
     assert link.capabilities.board == Board.LINUX
-    for beside_servos in (False, True):  # whose pulses are none of its edges
+    for beside_servos in (False, True):  # its servo pulses are not edges
         assert [link.capabilities.rate(axes, beside_servos) for axes in (1, 6)] == [1000, 1000]
     for servo in SERVOS:
         pi.pins.chips.writes.clear()
@@ -127,7 +126,7 @@ async def test_released_servos_have_no_pulses_and_no_half_ones(pi):
 
 
 async def test_a_motor_at_lines_steps_beside_servos(pi):
-    """Lines that the kernel lets it have are no fault."""
+    """Check that lines granted by the kernel are no fault."""
     motor = StepperSetup("motor", step_pin=17, direction_pin=27, limits=SLOW)
     link = await pi.homed_link(setups=(LID, motor))
     forth, back = (stepper_move("motor", at, by, SLOW) for at, by in ((0, 40), (40, -40)))
@@ -146,7 +145,7 @@ async def test_a_channel_that_is_not_exported_is_named(tmp_path, pi):
     ("rig", "servos"), [("pi", SERVOS), ("maestro", (FIRST, LAST))], indirect=["rig"]
 )
 async def test_one_lost_in_mid_turn_is_named_and_overcome(tmp_path, rig, servos):
-    """A write to a PWM chip fails, or a Maestro is unplugged."""
+    """Let a write to a PWM chip fail, or unplug a Maestro."""
     servo = servos[0]
     link = await rig.homed_link(setups=servos)
     descriptors = Path(f"/proc/{rig.board.process.pid}/fd")
@@ -172,7 +171,7 @@ async def test_one_lost_in_mid_turn_is_named_and_overcome(tmp_path, rig, servos)
 
 
 async def test_limits_of_a_maestro_s_own_are_found_and_named(said, maestro):
-    """As every channel of a new one has: the servo would stop short without a word."""
+    """Use the limits of a new Maestro's channels: the servo would silently stop short."""
     maestro.pins.chips.faults.limits[23] = ChannelLimits(992, 2000)
     link = await maestro.homed_link(setups=(FIRST, LAST))
     await link.run(slew(FIRST))
@@ -185,7 +184,7 @@ async def test_limits_of_a_maestro_s_own_are_found_and_named(said, maestro):
 
 
 async def test_a_maestro_that_does_not_answer_is_named(maestro):
-    """In another serial mode than USB Dual Port nobody hears the commands."""
+    """Use a serial mode other than USB Dual Port, in which nothing receives the commands."""
     maestro.pins.chips.faults.silent = True
     with pytest.raises(RobotError, check=is_fault("pulse-silent", "first")) as caught:
         link = await maestro.homed_link(setups=(FIRST, LAST))

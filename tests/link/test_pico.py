@@ -48,7 +48,7 @@ async def test_a_pico_steps_and_makes_pulses(pico):
 
 
 async def test_the_link_works_at_usb(usb_pico):
-    """The host enumerates the device, opens its port, and finds the same firmware there."""
+    """Check that the host enumerates the device, opens its port, and finds the same firmware."""
     link = await usb_pico.homed_link("pusher")
     plan = to_and_fro(1, steps=20)
     execution = await link.run(plan)
@@ -65,7 +65,7 @@ def test_1200_baud_at_usb_restarts_into_the_bootloader(pico_command, tmp_path):
     with board_process(Path(program).name, port, *options, "--usb"):
         assert matches(ask(str(port), 500_000))
         with pytest.raises(RobotError) as caught:
-            while True:  # the emulator looks at the port's speed every millisecond
+            while True:  # the emulator reads the port's speed every millisecond
                 touch_port(str(port))
                 ask(str(port), 500_000)
     assert caught.value.code == "no-answer"
@@ -74,7 +74,7 @@ def test_1200_baud_at_usb_restarts_into_the_bootloader(pico_command, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize(("motors", "speed"), [(1, 500_000), (2, 250_000), (6, 100_000)])
 async def test_every_edge_is_where_the_plan_has_it(pico, motors, speed):
-    """Motors that start 1.5 us after each other, turn too far and back, and take up their play."""
+    """Start motors 1.5 us after each other. They overshoot, turn back, and take up their play."""
     limits = StepperLimits(start_speed=2_000, max_speed=0.94 * speed, acceleration=5e6)
     setups = tuple(
         StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=20, limits=limits)
@@ -102,7 +102,7 @@ async def test_every_edge_is_where_the_plan_has_it(pico, motors, speed):
 @pytest.mark.long
 @pytest.mark.parametrize("rig", ["pico", "usb_pico"], indirect=True)
 async def test_an_emergency_stop_ends_all_steps_within_a_millisecond(rig):
-    """Time from the order to the last step of six motors, the way of the bytes included."""
+    """Measure from the order to the last step of six motors, including the bytes' transmission."""
     limits = StepperLimits(start_speed=2_000, max_speed=94_000, acceleration=5e6)
     setups = tuple(
         StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=20, limits=limits)

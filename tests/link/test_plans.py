@@ -1,4 +1,4 @@
-"""Plans as boards get them: read back by a model of the firmware they are what they were."""
+"""Plans as boards get them: a model of the firmware reads back the original."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def profile(name: str, duration_us: int) -> MotionProfile:
 
 
 def starts_read_back(turns: tuple[bytes, ...], durations: list[int]) -> list[int]:
-    """Start times as the firmware works them out from the bytes."""
+    """Return start times as the firmware computes them from the bytes."""
     starts: list[int] = []
     ends: list[int] = []
     for turn in turns:
@@ -99,7 +99,7 @@ def test_there_are_64_kinds_of_motion():
 
 
 def check(schedule: Schedule, units: int = 60, *, beside_servos: bool = False) -> None:
-    """Raise what an Uno with this room for profiles cannot do."""
+    """Raise an error if an Uno with this room for profiles cannot execute the schedule."""
     uno = Capabilities(
         Board.ATMEGA328P, "0.1.0", 1, 1, 0, ResetCause.POWER_ON, units, 320, 60_000, 32_000, 12_000
     )
@@ -108,13 +108,13 @@ def check(schedule: Schedule, units: int = 60, *, beside_servos: bool = False) -
 
 
 def even_moves(axes: int, speed: float) -> tuple[MotionProfile, ...]:
-    """Moves at one speed from the first step to the last."""
+    """Return moves at one speed from the first step to the last."""
     limits = StepperLimits(start_speed=speed, max_speed=speed, acceleration=1e6)
     return tuple(stepper_move(name, 0, 1000, limits) for name in "abcdef"[:axes])
 
 
 def together(profiles: tuple[MotionProfile, ...], second_us: int = 0) -> Schedule:
-    """All at once, those after the first at ``second_us``."""
+    """Return a schedule with all moves at once, those after the first at ``second_us``."""
     turns = [TimedTurn(second_us if number else 0, number) for number in range(len(profiles))]
     return Schedule(profiles, tuple(turns), profiles[0].duration_us)
 
@@ -133,7 +133,7 @@ def together(profiles: tuple[MotionProfile, ...], second_us: int = 0) -> Schedul
     ],
 )
 def test_step_rates_beyond_the_board_are_refused(axes, speed, beside_servos, possible):
-    """Servos take their share."""
+    """Include the share of the processor that servos take."""
     schedule = together(even_moves(axes, speed))
     assert peak_rate(schedule.profiles[0]) == pytest.approx(speed, rel=0.02)
     if possible:
@@ -145,7 +145,7 @@ def test_step_rates_beyond_the_board_are_refused(axes, speed, beside_servos, pos
 
 
 def test_motors_count_together_only_while_both_move():
-    """One is too slow for the other's company, and which moves first makes no difference."""
+    """Check that one is too fast beside the other, whichever of the two moves first."""
     profiles = even_moves(2, 45_000.0)
     end = profiles[0].duration_us
     check(together(profiles, end))
@@ -176,7 +176,7 @@ def test_plans_are_cut_where_everything_rests_and_nothing_of_them_is_lost():
 
 
 def test_a_board_that_must_wait_while_another_never_rests_is_named():
-    """One motion of a minute: nobody has such a motor, and nothing could be told."""
+    """Use one motion of a minute: no motor needs that, and the boards could report nothing."""
     minute = replace(stepper_move("left", 0, 400, LIMITS), duration_us=60_000_000)
     moves = (minute, stepper_move("right", 0, 400, LIMITS))
     with pytest.raises(RobotError, match="board right waits longer than 16 s") as told:
@@ -189,7 +189,7 @@ def test_a_board_that_must_wait_while_another_never_rests_is_named():
     [((0.0, 1e-3), 1.001), ((-5e-3, 0.0), 1 / 0.995), ((1e-5, 0.0), 1.0), ((2e-3, 2e-3), 1.0)],
 )
 def test_no_turn_is_brought_forward(drifts, right):
-    """Only boards whose clocks are ahead of the slowest count more of their own time."""
+    """Only boards whose clocks run faster than the slowest count more of their own time."""
     found = paces(dict(zip(TWO, drifts, strict=True)))
     assert found == pytest.approx({"left": 1.0, "right": right})
     plan = pushes_of_two(40)

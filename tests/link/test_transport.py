@@ -1,5 +1,7 @@
-"""A serial port whose library raises whatever it can, and the firmware of this computer behind a
-real pseudo-terminal."""
+"""A serial port whose library raises every possible error, and this computer's firmware.
+
+The firmware is behind a real pseudo-terminal.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from solver.errors import root_sentence
 from tests.rig.boards import is_fault
 
 LIMIT_S = 60.0
-"""For what takes a moment, on a computer that is busy with everything else."""
+"""Limit for operations that take a moment, on a busy computer."""
 
 OPENING = ("__init__", "fileno", "tcsetattr")
 GONE = OSError(errno.EIO, "Input/output error")
@@ -28,7 +30,7 @@ TERMIOS = termios.error(errno.EIO, "Input/output error")
 
 
 def in_context(inner: OSError) -> Exception:
-    """An error as pyserial raises it: that of the system is only in its context."""
+    """Return an error as pyserial raises it: the system's error is only in its context."""
     try:
         try:
             raise inner
@@ -56,11 +58,11 @@ RAISES: dict[str, list[Exception]] = {
     "reset_output_buffer": [TERMIOS, serial.PortNotOpenError()],
     "close": [GONE],
 }
-"""By function of pyserial or of the system: what came out of it, on some computer or other."""
+"""Errors by function of pyserial or the system, each seen on some computer."""
 
 
 class Port:
-    """A pseudo-terminal with pyserial in front of it; ``board`` is its other end."""
+    """A pseudo-terminal with pyserial in front of it. ``board`` is its other end."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.board, self._slave = os.openpty()
@@ -69,7 +71,7 @@ class Port:
         self._monkeypatch = monkeypatch
 
     def fail(self, call: str, error: Exception) -> None:
-        """The next call raises, once; what closes does so all the same."""
+        """Make the next call raise an error, once. A closing call still closes."""
         owner: Any = termios if call.startswith("tc") else serial.Serial
         owner, name = (serial, "Serial") if call == "__init__" else (owner, call)
         works = getattr(owner, name)
@@ -83,7 +85,7 @@ class Port:
         self._monkeypatch.setattr(owner, name, fails)
 
     async def hears(self) -> bytes:
-        """What the board was sent, as soon as there is something."""
+        """Wait for bytes sent to the board and return them."""
         loop, heard = asyncio.get_running_loop(), asyncio.Event()
         loop.add_reader(self.board, heard.set)
         await asyncio.wait_for(heard.wait(), LIMIT_S)
@@ -164,7 +166,7 @@ async def test_a_port_that_does_not_open_is_explained(port, number, fault, told)
 
 
 async def test_closing_the_port_resets_no_board(port, tmp_path):
-    """What is no serial port is refused."""
+    """Check that anything but a serial port is refused."""
     attributes = termios.tcgetattr(port.board)
     attributes[2] |= termios.HUPCL
     termios.tcsetattr(port.board, termios.TCSANOW, attributes)

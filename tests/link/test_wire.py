@@ -41,7 +41,7 @@ def test_noise_before_a_frame_costs_at_most_one_block(frame, noise):
 
 
 def test_frames_are_as_the_firmware_expects_them():
-    """The CRC has its published check value, and the emergency stop no zero inside."""
+    """Check that the CRC has its published check value and the emergency stop contains no zero."""
     assert crc16(b"123456789") == 0x29B1
     assert decode(EMERGENCY_STOP.strip(b"\0")) == WireFrame(255, 255, 255, 0x7F)
     assert 0 not in EMERGENCY_STOP[1:-1]
@@ -50,8 +50,10 @@ def test_frames_are_as_the_firmware_expects_them():
 
 
 class LossyLine(RuleBasedStateMachine):
-    """Sender under test, model of the firmware's receiver, and a line between them that loses,
-    repeats and delays."""
+    """A sender under test, a model of the firmware's receiver, and a line between them.
+
+    The line loses, repeats and delays.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +69,7 @@ class LossyLine(RuleBasedStateMachine):
 
     @rule(size=st.integers(0, 48), value=BYTE)
     def give(self, size: int, value: int) -> None:
-        """Queue turns, or a command where these have no size."""
+        """Queue turns, or a command if ``size`` is 0."""
         self.given.append(Turns(bytes([value]) * size) if size else Home(value))
         self.window.put(self.given[-1])
 
@@ -98,7 +100,7 @@ class LossyLine(RuleBasedStateMachine):
 
     @rule()
     def stop(self) -> None:
-        """The firmware sees an emergency stop, which the host has not sent."""
+        """Let the firmware see an emergency stop that the host has not sent."""
         self.stops += 1
         self.queued = 0
         self._answer()
@@ -116,7 +118,7 @@ class LossyLine(RuleBasedStateMachine):
 
     @rule()
     def play(self) -> None:
-        """The firmware plays some of its queue and says so, as it does for every heartbeat."""
+        """Let the firmware play some of its queue and report that, as for every heartbeat."""
         self.queued = max(0, self.queued - 10)
         self._answer()
 
@@ -126,7 +128,7 @@ class LossyLine(RuleBasedStateMachine):
         assert self.window.credit >= 0
 
     def teardown(self) -> None:
-        """On a good line everything arrives in the end."""
+        """Deliver everything over a good line in the end."""
         for _ in range(40 * (len(self.given) + 1)):
             self.pump(0.6)
             while self.to_firmware:

@@ -77,7 +77,7 @@ PANEL = {f"{name}_gpio": number for number, name in enumerate(PINS, 1)}
 
 @pytest.mark.parametrize("inverted", [False, True])
 def test_pins_of_the_panel_rest_where_they_do_not_act(inverted):
-    """A broken wire of the emergency stop stops, too."""
+    """Check also that a broken wire of the emergency stop stops the robot."""
     levels = {"start_button": "high", "led": "low", "buzzer": "low", "estop": "low", "pads": "low"}
     other = {f"{name}_active": level for name, level in levels.items()} if inverted else {}
     pull, push = ("down", "up") if inverted else ("up", "down")
@@ -115,7 +115,7 @@ def test_the_third_bit_of_the_driver_s_first_register_is_spreadcycle(mode, chops
 
 @pytest.mark.parametrize("milliamperes", [100, 580, 900, 1200, 1700])
 def test_the_current_is_what_the_data_sheet_makes_of_the_scale(milliamperes):
-    """I = (CS + 1) / 32 * Vfs / (Rsense + 20 mOhm) / sqrt 2, rounded down."""
+    """Use I = (CS + 1) / 32 * Vfs / (Rsense + 20 mOhm) / sqrt 2, rounded down."""
     found = registers({"run_ma": milliamperes})
     scale, is_fine = found[IHOLD_IRUN] >> 8 & 31, bool(found[CHOPCONF] >> 17 & 1)
     volts = 0.18 if is_fine else 0.325
@@ -161,14 +161,14 @@ def steps_of(profile: RobotProfile, places: Mapping[str, int], caught: tuple[str
 
 
 def regrip(*arms: str) -> str:
-    """Let go, turn back, close: one arm after the other."""
+    """Return the steps that open, turn back and close one arm after the other."""
     return " ".join(f"{arm}-jaw=1534 {arm} {arm}-jaw=1307" for arm in arms)
 
 
 @pytest.mark.parametrize(
     ("name", "places", "caught", "expected"),
     [
-        # Without knowledge everything is homed once, what holds the cube first.
+        # Without knowledge everything is homed once, starting with the parts that hold the cube.
         ("cubotino-uno", {}, (), "lid holder"),
         ("crane", {}, (), "turntable squisher elevator flipper"),
         ("four-arm", {}, (), f"{JAWS} right left front back"),
@@ -182,12 +182,12 @@ def regrip(*arms: str) -> str:
             *("four-arm", {"right-jaw": OPEN, "right": QUARTER, "front-jaw": CLOSED}, ()),
             f"right {JAWS} left front back",
         ),
-        # A closed one lets go to turn back, once all hold the cube.
+        # A closed one opens to turn back, once all hold the cube.
         (
             *("four-arm", {"right-jaw": OPEN, "front": QUARTER, "front-jaw": CLOSED}, ()),
             f"right {JAWS} left back front-jaw={OPEN} front front-jaw={CLOSED}",
         ),
-        # A layer that somebody has left between two quarter turns is turned back first, not let go.
+        # A layer left between two quarter turns is turned back first, not released.
         (
             *("four-arm", {"front": QUARTER // 3, "back": QUARTER, "back-jaw": CLOSED}, ()),
             f"{JAWS} right left front back-jaw={OPEN} back back-jaw={CLOSED}",
@@ -196,14 +196,14 @@ def regrip(*arms: str) -> str:
             *("two-arm", {"right": 1170, "right-jaw": 1200, "down-jaw": 1200}, ()),
             "right-jaw down-jaw right down",
         ),
-        # Servos of which nothing is known turn back before any jaw moves: one may carry the cube
-        # askew, and another's open jaws stand beside it.
+        # Servos in unknown positions turn back before any jaw moves: one may carry the cube askew,
+        # and another's open jaws stand beside it.
         ("two-arm", {}, (), "right down right-jaw down-jaw"),
         ("two-arm", {"right-jaw": 1200, "down-jaw": 1200}, (), "right-jaw down-jaw right down"),
         # Jaws caught half way close before anything turns.
         ("two-arm", {}, ("down-jaw", "right"), "down-jaw right down right-jaw"),
-        # Arms that seek their place by a sensor let go of the cube meanwhile, one after the other:
-        # the closed ones would turn a layer, and the cube must not fall.
+        # Arms that home by a sensor release the cube meanwhile, one after the other: the closed
+        # ones would turn a layer, and the cube must not fall.
         ("soltvvo", {}, (), f"{JAWS} {regrip('right', 'left', 'front', 'back')}"),
         (
             *("soltvvo", {"right": 0, "right-jaw": 1307}, ()),
@@ -218,7 +218,7 @@ def test_everything_is_homed_in_an_order_that_is_safe(name, places, caught, expe
 
 
 def test_grippers_that_share_their_jaws_turn_back_together():
-    """Soltvvo as it would be with jaws that open in pairs, and nothing to home its arms by."""
+    """Use Soltvvo with jaws that open in pairs, and without anything to home its arms by."""
     document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
     for site, other in (("L", "right-jaw"), ("B", "front-jaw")):
         del document["actuators"][document["mechanism"]["grippers"][site]["jaw"]]

@@ -1,4 +1,4 @@
-"""How far an actuator may go before somebody has seen it go there."""
+"""The distance that an actuator may move before anybody has seen it go there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the motion controller asks of the boards, call by call, and makes of their answers."""
+"""The motion controller's calls to the boards, one by one, and its use of their answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ANYWHERE = ConfirmedRange({}, simulated=True)
 
 
 class Asked:
-    """A link and its thread; it lists what it is asked, and fails as told."""
+    """A link and its thread that list their calls and fail on request."""
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
@@ -98,7 +98,7 @@ class Asked:
 
 
 class Robot:
-    """A controller of a shipped robot at such a link."""
+    """A controller of a shipped robot on such a link."""
 
     def __init__(self, name: str) -> None:
         self.board = Asked()
@@ -116,7 +116,7 @@ class Robot:
 
     @property
     def calls(self) -> list[Any]:
-        """Since the last time."""
+        """Return the calls since the last time."""
         calls, self.board.calls = self.board.calls, []
         return calls
 
@@ -239,7 +239,7 @@ def test_jogs_are_of_actuators_that_there_are_and_homed(uno):
 def test_a_stepper_alone_is_homed_and_a_servo_taken_up(uno, mindcuber):
     assert mindcuber.motion.home_alone("table", 0) == mindcuber.places["table"]
     assert mindcuber.calls[-1] == ("home", "table")
-    # At its start nothing is set up anew.
+    # At its start nothing is set up again.
     assert uno.motion.home_alone("lid", uno.places["lid"]) == uno.places["lid"]
     found = uno.calls
     assert found[-1] == ("take up", "lid")

@@ -1,4 +1,4 @@
-"""Looks at painted pictures, from the camera to the cube that is read and how it is explained."""
+"""Looks at painted pictures, from the camera to the cube's reading and its explanation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ QUADS = FaceGrid.from_corners(np.array(CAMERA.views[0].quad) * (640, 480), 3).qu
 
 
 class PaintedCamera(SceneCamera):
-    """Shows the stickers of the look asked for next; ``light`` is how bright the room is."""
+    """A camera that shows the stickers of the next look. ``light``: brightness of the room."""
 
     def __init__(self, facelets: str, light: float = 1.0) -> None:
         super().__init__(self._draw, CAMERA.name)
@@ -72,7 +72,7 @@ def scanner_of(camera: PaintedCamera) -> Scanner:
 
 
 def test_who_watches_gets_what_the_robot_takes_while_it_is_calibrated():
-    """Its own picture only as long as the robot has taken none: it delays no look."""
+    """Take its own picture only until the robot has taken one: it delays no look."""
     scanner = scanner_of(camera := PaintedCamera(Cube.solved().facelets()))
     camera.shown = views()[0]
     before = scanner.preview(camera.name)
@@ -91,7 +91,7 @@ def test_who_watches_gets_what_the_robot_takes_while_it_is_calibrated():
 
 @pytest.mark.parametrize("light", [1.0, 2.2])
 def test_a_scan_is_read_and_explained_with_its_pictures(light):
-    """Stickers that clip are looked at in less light. Five faces may tell a cube."""
+    """Take darker pictures of stickers that clip. Five faces may determine a cube."""
     cube = Cube.random(np.random.default_rng(4))
     scanner = scanner_of(camera := PaintedCamera(cube.facelets(), light))
     images = scanned(camera, scanner)
@@ -112,7 +112,7 @@ def decoded(png: bytes) -> np.ndarray:
 
 
 class CornerCamera(SceneCamera):
-    """A camera at a corner of the cube; its picture is only there once the others expose, too."""
+    """A camera at a corner of the cube. Its picture appears only when the others expose, too."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ FRAME_US, LIMIT_US = 33_000, 150_000
 
 
 def face_turned(degrees: float, light: float = 1.0, seed: int = 0) -> Image:
-    """White stickers on black, turned about the middle of the view, with a camera's noise."""
+    """Return white stickers on black, turned about the middle of the view, with camera noise."""
     image = np.full((480, 640, 3), 90, np.float32)
     middle = np.mean(np.array(CAMERA.views[0].quad) * (640, 480), axis=0)
     places = [np.add(middle, (90 * (n % 3 - 1), 90 * (n // 3 - 1))) for n in range(9)]
@@ -186,7 +186,7 @@ def face_turned(degrees: float, light: float = 1.0, seed: int = 0) -> Image:
 
 
 def swinging(rest_us: float) -> SceneCamera:
-    """A camera of a face that swings less and less, at most until ``rest_us``."""
+    """Return a camera of a face that swings less and less, at most until ``rest_us``."""
 
     def paint(time_us: int, _: float) -> Image:
         part = max(0.0, 1 - time_us / rest_us) if rest_us else 0.0

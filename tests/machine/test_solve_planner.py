@@ -1,4 +1,4 @@
-"""What a plan is asked for, how a search ends, and what is kept of it."""
+"""Requests for plans, ends of a search, and the results it keeps."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_long_way_round_gets_shorter_on_the_way_and_what_is_short_stays(planne
     parts = planner.split(cube, whole, again=False)
     assert parts is not None and parts.cube == cube.apply(" ".join(parts.head.moves))
     assert parts.head.duration_us >= whole.duration_us / 16
-    for seconds in (1, 4, 16):  # more where other programs take the processors
+    for seconds in (1, 4, 16):  # longer if other programs use the processors
         enough = threading.Event()
         threading.Timer(seconds, enough.set).start()
         tail = planner.improve(parts, enough)

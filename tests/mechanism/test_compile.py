@@ -1,4 +1,4 @@
-"""Compiled cost models of all kinds of flippers and others, against plain shortest paths."""
+"""Compiled cost models of all kinds of flippers and others, compared with plain shortest paths."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def built(name: str) -> Mechanism:
 
 @cache
 def reachable(name: str) -> list[State]:
-    """The states that some transitions lead to."""
+    """Return the states that some transitions lead to."""
     start = built(name).start
 
     def onward(state: State) -> Iterator[tuple[int, State]]:
@@ -54,7 +54,7 @@ def reachable(name: str) -> list[State]:
 
 
 def fastest_us(mechanism: Mechanism, state: State, composites: list[int]) -> int | None:
-    """The least time to perform composites in order, by Dijkstra's search."""
+    """Return the least time to perform composites in order, by Dijkstra's search."""
     goal = [dict(zip(AXES[t[0]], t[1:], strict=True)) for t in map(composite_of, composites)]
     start = (state.configuration, state.orientation, 0, (0, 0))
 
@@ -73,7 +73,7 @@ def fastest_us(mechanism: Mechanism, state: State, composites: list[int]) -> int
 
 
 def _advance(here: Any, step: Transition, goal: list[dict[str, int]], pocket: bool) -> Any:
-    """The state after a step; None if it turns what is not to be turned now.
+    """Return the state after a step, or None if it makes a turn that is not due now.
 
     A composite is finished by the turn that completes it, never by a movement.
     """
@@ -100,7 +100,7 @@ def _advance(here: Any, step: Transition, goal: list[dict[str, int]], pocket: bo
 
 @st.composite
 def turns_from_states(draw: Any) -> tuple[str, State, list[int]]:
-    """A robot, a state it can get into, and one or two composites of different axes."""
+    """Draw a robot, a state it can reach, and one or two composites of different axes."""
     name = draw(st.sampled_from(ROBOTS))
     state = draw(st.sampled_from(reachable(name)))
     axes = draw(st.permutations(range(3)))[: draw(st.integers(1, 2))]
@@ -132,7 +132,7 @@ def test_turns_of_four_arms_cost_the_shortest_path(name):
 
 @pytest.mark.parametrize("name", ["cubotino-uno", "two-arm", "two-arm-2x2x2", "six-motor"])
 def test_no_path_is_shorter_and_none_turns_a_layer(name):
-    """And each leads back to where it began; slower steps between the same nodes are not taken."""
+    """Check also that each path leads back to its start, and that slower steps are not taken."""
     steps = built(name).transitions
     slower = (replace(step, duration_us=step.duration_us + 1000) for step in steps)
     mechanism = replace(built(name), transitions=(*steps, *slower))
@@ -193,7 +193,7 @@ VARIANTS = {
 
 @cache
 def variant(name):
-    """Reference A with some of its text replaced."""
+    """Return reference A with some of its text replaced."""
     text = profile_path("reference/a").read_text()
     for old, new in VARIANTS[name]:
         assert old in text
@@ -226,9 +226,9 @@ def test_every_variant_costs_the_shortest_path(name):
         # B comes down by one flip and F by three; backwards it is the other way round.
         ("both ways", B, 0),
         ("both ways", F, 2 * 500_000),
-        # An arm that holds where it rolls need not close.
+        # An arm that holds in its rolling position need not close.
         ("holds there", B, 2 * 250_000),
-        # Two arms do what one does when only one moves at a time.
+        # Two arms equal one if only one moves at a time.
         ("two arms", B, 0),
         # For a half turn the table need not go to the end of its range first.
         ("wide", (0, 0, 2), 400_000),
@@ -245,11 +245,11 @@ def test_a_wider_range_never_costs_more_and_an_endless_table_needs_one_angle():
     assert compiled("endless").states < compiled("plain").states
 
 
-# four arms, transition by transition, against their description in plain words
+# four arms, transition by transition, compared with their description in plain words
 
 
 def table_of(mechanism, parity_of):
-    """``{(before, after, turns, rotation): microseconds}`` of a compiled mechanism."""
+    """Return ``{(before, after, turns, rotation): microseconds}`` of a compiled mechanism."""
     table = {}
     for step in mechanism.transitions:
         before, after = (parity_of(mechanism.configurations[c]) for c in (step.start, step.end))
@@ -287,7 +287,7 @@ def test_reference_c_is_as_described():
 
 
 def add_turns(said, sites, odd, pair, other, rests):
-    """One or both of an axis turn; grippers of the other are even or are being regripped."""
+    """Add turns of one or both grippers of an axis; the others are even or are being regripped."""
     for quarters, regrip in product(product(range(4), repeat=2), product((0, 1), repeat=2)):
         moved = [n for n, q in zip(pair, quarters, strict=True) if q]
         still = 4 - len(moved) - sum(regrip)
@@ -306,7 +306,7 @@ def add_turns(said, sites, odd, pair, other, rests):
 
 
 def add_tilts(said, sites, odd, pair, other, rests):
-    """A pair rotates the whole cube with the other open, which may re-rotate meanwhile."""
+    """Add rotations of the whole cube by a pair. The other is open and may regrip meanwhile."""
     axis = {"R": "x", "F": "z"}[sites[pair[0]]]
     for q, again in product((1, 2, 3), product((0, 1), repeat=2)):
         after = list(odd)

@@ -97,7 +97,7 @@ def test_opposite_grippers_carry_the_same_way_round(name):
 
 
 def test_jaws_that_let_go_for_a_turn_close_when_it_is_over():
-    """A cube without a middle layer, held by the two grippers that turn it alone."""
+    """Use a cube without a middle layer, held only by the two grippers that turn it."""
     mechanism = built("soltvvo")
     turns = [step for step in mechanism.transitions if step.turns]
     assert turns

@@ -1,4 +1,4 @@
-"""Robots that cannot be: what is wrong is named where it is written, or when the graph is built."""
+"""Impossible robots: the fault is named where it is written, or when the graph is built."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ STUCK = [
         [("    D: {rotation: down", "    L: {rotation: down")],
         "all grippers are on one axis",
     ),
-    # The table's only way leads from home to cw: it never comes back.
+    # The table's only path leads from home to cw: it never returns.
     (
         "cubotino-uno",
         [
@@ -116,7 +116,7 @@ STUCK = [
         ],
         "jaws collide",
     ),
-    # No way leads to cw.
+    # No path leads to cw.
     (
         "cubotino-uno",
         [

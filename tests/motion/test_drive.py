@@ -21,7 +21,7 @@ SLOWER = {"quarter_ms": 200, "half_ms": 300}
 
 
 def pieces(profile: MotionProfile) -> list[tuple[int, int]]:
-    """Pulse and duration of each segment."""
+    """Return pulse and duration of each segment."""
     segments = [one for one in profile.segments if isinstance(one, ServoSegment)]
     return [(one.pulse_us, one.duration_us) for one in segments]
 
@@ -35,7 +35,7 @@ def test_slew_takes_travel_and_settling(start, end, travel_us, settle_us, ease):
 
 
 def test_an_eased_slew_follows_its_parabolas():
-    """Speed builds up in 200 ms, stays for 100 ms and falls off in 200 ms."""
+    """Build up speed in 200 ms, keep it for 100 ms and let it fall in 200 ms."""
     profile = servo_slew("lid", 1000, 2200, 500_000, ease_us=200_000)
     up, down = [1025, 1100, 1225, 1400], [1975, 2100, 2175, 2200]
     assert pieces(profile) == [*((pulse, 50_000) for pulse in up), (1800, 100_000)] + [
@@ -45,7 +45,7 @@ def test_an_eased_slew_follows_its_parabolas():
 
 @pytest.mark.parametrize("ease_ms", [0, 100])
 def test_a_half_turn_is_midway_at_the_position_between(ease_ms):
-    """Home of blue is 742 us from ccw and 825 us from cw."""
+    """Use blue's home, which is 742 us from ccw and 825 us from cw."""
     blue = changed("rubpyx", {"actuators.blue.ease_ms": ease_ms}).actuators_of(Servo)["blue"]
     for start, end in (("ccw", "cw"), ("cw", "ccw")):
         profile, at_us = drive_of("blue", blue).travel(start, end, held=False), {}
@@ -144,7 +144,7 @@ def test_a_rotation_starts_at_its_angle_also_of_another_turn(angle, quarters, st
 @pytest.mark.parametrize("quarters", [1, -1, 2])
 @pytest.mark.parametrize("play", [0, 10])
 def test_what_a_motor_drives_is_as_near_square_as_jaws_count_on(quarters, play):
-    """Backwards it is behind the motor by the play, until the last steps take that up."""
+    """Check also backwards: the load is behind the motor by the play until the last steps."""
     profile = load_profile("four-arm")
     right = profile.actuators_of(Stepper)["right"].model_copy(update={"backlash_steps": play})
     profile = profile.model_copy(update={"actuators": {**profile.actuators, "right": right}})

@@ -1,4 +1,4 @@
-"""Stepper moves: within limits, symmetric, and as quick as physics says."""
+"""Stepper moves: within limits, symmetric, and as quick as physics allows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LIMITS = st.builds(
 @example(USUAL, 1)
 @example(StepperLimits(400, 3000, 150_000), 400)
 def test_moves_make_their_steps_near_the_curve_and_none_too_fast(limits, steps):
-    """The board refuses what is faster by more than a tenth than the motor may go."""
+    """Stay within the board's limit: it refuses speeds over the motor's by more than a tenth."""
     profile = stepper_move("turner", 100, -steps, limits, settle_us=50)
     runs = [run for run in profile.segments if isinstance(run, StepSegment)]
     ticks = np.concatenate(
@@ -91,7 +91,7 @@ def test_trapezoid_takes_the_time_of_the_formula_and_jerk_makes_it_longer():
     ],
 )
 def test_runs_are_as_long_as_their_numbers_allow(intervals_ticks, runs):
-    """A run's interval, count and change of its interval each fit the board's numbers."""
+    """Check that a run's interval, count and change of interval each fit the board's numbers."""
     found = compress(np.cumsum(np.array(intervals_ticks, dtype=np.int64)))
     assert [(run.interval_ticks, run.count, run.add_ticks) for run in found] == runs
     ticks = sum(min(ticks, 40_000) for ticks in intervals_ticks)

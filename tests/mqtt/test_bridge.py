@@ -48,7 +48,7 @@ ALLOWED = {
 
 @dataclass
 class Broker:
-    """A broker with one user, whose port is in the clear or speaks TLS."""
+    """A broker with one user, on a port with or without TLS."""
 
     folder: Path
     port: int
@@ -69,7 +69,7 @@ class Broker:
         }
 
     def client(self) -> aiomqtt.Client:
-        """Return a client of a neighbour's."""
+        """Return another client of the broker."""
         tls = ssl.create_default_context(cafile=self.authority) if self.authority else None
         return aiomqtt.Client(
             "localhost", self.port, username=USER, password=PASSWORD, tls_context=tls
@@ -77,7 +77,7 @@ class Broker:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Run it, until the end of the context."""
+        """Run the broker until the end of the context."""
         config = self.folder / "mosquitto.conf"
         with subprocess.Popen(
             [MOSQUITTO, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -96,7 +96,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Broker:
-    """A broker that does not run yet; the parameter "tls" encrypts its port."""
+    """Return a broker that does not run yet. The parameter "tls" encrypts its port."""
     is_encrypted = getattr(request, "param", "") == "tls"
     port, config = free_port(), []
     config += [f"listener {port} localhost", "user root", f"password_file {tmp_path}/users"]
@@ -142,7 +142,7 @@ async def receive(client: aiomqtt.Client, topic: str, wanted: Any = None) -> Any
 
 @contextlib.asynccontextmanager
 async def neighbour(broker: Broker, *topics: str) -> AsyncIterator[aiomqtt.Client]:
-    """A client that has subscribed, once the broker runs."""
+    """Yield a client that has subscribed, as soon as the broker runs."""
     async with asyncio.timeout(LIMIT_S):
         while True:
             try:
@@ -188,7 +188,7 @@ async def test_home_assistant_finds_the_robot(broker, daemon):
 
 @pytest.mark.parametrize("may_start", ["yes", "no"])
 async def test_only_allowed_commands_reach_the_robot(broker, daemon, may_start):
-    """A retained start would come again with each connection: nobody presses a button then."""
+    """Check that a retained start is ignored: it would come again with each connection."""
     commands = [
         b"shutdown",
         b"\xff\x00" * 2000,
@@ -273,7 +273,7 @@ def test_a_wrong_setting_is_named(settings, said, caplog):
 
 @pytest.mark.long
 async def test_a_message_solves_a_cube(broker, short_folder):
-    """The whole robot in simulation: started by the broker, its end reported there."""
+    """Run the whole robot in simulation; the broker starts it and hears of its end."""
     command = [sys.executable, "-m", "robot.cli.main", "simulate", "--robot", "six-motor"]
     command += ["--json", "--speed", "10", "--seed", "3"]
     with broker.running():

@@ -1,4 +1,4 @@
-"""Discovery messages against Home Assistant's own schemas, from its published package."""
+"""Discovery messages checked by Home Assistant's own schemas, from its published package."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ from robot.mqtt.home_assistant import DISCOVERY_PREFIX, discovery_messages
 from robot.mqtt.topics import Topics
 
 HOME_ASSISTANT = "2024.3.3"
-"""The newest release for Python 3.11. With 2025.4.4, which needs Python 3.13, every message was
-accepted and every key known, by hand in November 2026."""
+"""The newest release for Python 3.11.
+
+With 2025.4.4, which needs Python 3.13, every message was accepted and every key known, by hand in
+November 2026.
+"""
 
 NEWER = {"options"}
-"""Keys of later releases, in homeassistant/components/mqtt/sensor.py of 2026.2: this one drops
-them."""
+"""Keys of later releases, in homeassistant/components/mqtt/sensor.py of 2026.2.
+
+:data:`HOME_ASSISTANT` drops them.
+"""
 
 NEEDED = """
 Jinja2==3.1.3 MarkupSafe PyJWT==2.8.0 PyYAML aiohttp==3.9.3 aiohttp-fast-url-dispatcher==0.3.0
@@ -50,7 +55,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def validator(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The command that judges messages, in an environment of its own, kept between runs."""
+    """Return the command that judges messages, in its own environment, kept between runs."""
     cache = os.environ.get("XDG_CACHE_HOME")
     root = Path(cache) if cache else tmp_path_factory.mktemp("cache")
     folder = root / f"cubist-tests/home-assistant-{HOME_ASSISTANT}-{sys.version_info[1]}"
@@ -68,7 +73,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def judge(validator: list[str], messages: list[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """Return what Home Assistant says of each component's payload."""
+    """Return Home Assistant's verdict on each component's payload."""
     lines = "".join(json.dumps(message) + "\n" for message in messages)
     done = subprocess.run(validator, input=lines, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

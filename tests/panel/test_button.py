@@ -24,7 +24,7 @@ class Contact:
 
 
 def presses(contact: Contact, *, edges: bool = False) -> list[Press]:
-    """Return what the button tells, polled as the panel does, with or without edges in between."""
+    """Return the button's presses, polled as the panel does, with or without edges in between."""
     button, told, previous, time_us = Button(), [], -1, 0
     while time_us < contact.changes[-1] + 200_000:
         if edges:
@@ -94,7 +94,7 @@ def test_which_changes_are_presses(changes, expected):
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(50, 9_000), st.integers(50, 2_900)), min_size=1, max_size=5))
 def test_one_of_the_other_polarity_does_nothing_however_it_is_touched(touches):
-    """It is pressed except while it is touched."""
+    """Invert the level: the button is pressed except while it is touched."""
     changes, time_us = [0], 0
     for untouched_ms, touched_ms in touches:
         changes += [time_us + untouched_ms * 1000, time_us + (untouched_ms + touched_ms) * 1000]
@@ -137,7 +137,7 @@ LIFTED = [Hands.LAID, Hands.READY, Hands.LIFTED]
     ],
 )
 def test_hands_on_the_pads(samples, expected):
-    """Each level is held for its milliseconds and looked at every 5 ms."""
+    """Hold each level for its milliseconds and sample it every 5 ms."""
     pads, now_us, told = Pads(2), 0, []
     for milliseconds, covered in samples:
         for _ in range(0, milliseconds, 5):

@@ -1,4 +1,4 @@
-"""The panel against a fake of the RPi.GPIO module."""
+"""The panel with a fake of the RPi.GPIO module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STOP = Input(ESTOP, active=True, pull="up")
 
 
 class Bench:
-    """A panel on a fake module with a clock that only moves when told to."""
+    """A panel on a fake module with a manual clock."""
 
     def __init__(self, pins: PanelPins, module: FakeModule | None = None) -> None:
         self.module = module or FakeModule()
@@ -61,7 +61,7 @@ def bench() -> Bench:
 
 
 def opened(pins: PanelPins, levels: dict[int, int] | None = None) -> Bench:
-    """Return a panel at work; ``levels`` of its pins at the start."""
+    """Return a running panel. ``levels`` are those of its pins at the start."""
     bench = Bench(pins)
     bench.module.levels |= levels or {}
     bench.panel.open()
@@ -153,7 +153,7 @@ def test_outputs_are_written_only_when_they_change_and_a_sound_ends(bench):
 
 
 def test_an_edge_wakes_the_panel(monkeypatch):
-    """Only an edge can: the next look of its own is an hour away."""
+    """Check that the edge wakes it: its next poll is an hour away."""
     monkeypatch.setattr("robot.panel.panel.IDLE_POLL_S", 3600.0)
     bench = opened(PanelPins(estop=STOP), {ESTOP: 0})
     bench.panel.start()
@@ -193,7 +193,7 @@ def test_closing_gives_pins_and_callbacks_back(bench):
 
 @pytest.mark.parametrize("broken", ["pin", "clock"])
 def test_a_pin_that_fails_and_a_defect_are_told_once(bench, broken):
-    """Whoever relies on the emergency stop hears that nobody watches it any more."""
+    """Check that users of the emergency stop learn that nothing watches it any more."""
     if broken == "pin":
         del bench.module.levels[BUTTON]
     else:
@@ -223,7 +223,7 @@ def test_whatever_the_library_raises_is_a_fault_in_its_words_and_pins_are_given_
     module.fail(call, error)
     try:
         use()
-        told = caplog.text  # that a pin is not given back is no reason to fail
+        told = caplog.text  # a pin that is not given back is no reason to fail
     except PanelError as fault:
         told = str(fault)
     assert root_sentence(error) in told

@@ -1,4 +1,4 @@
-"""Turns of several layers: as runs, on the simulated body, and against a search of everything."""
+"""Turns of several layers: as runs, on the simulated body, and against an exhaustive search."""
 
 from itertools import product
 
@@ -37,7 +37,7 @@ def crane(request):
 
 
 def performed(operations, facelets):
-    """The cube, in the robot, after a plan's operations."""
+    """Return the cube's facelets, as held by the robot, after a plan's operations."""
     body = CubeBody(facelets)
     for operation in operations:
         if operation.op == "turn":
@@ -61,10 +61,10 @@ def test_a_plan_does_what_the_moves_do(crane, moves):
 
 
 def fastest_of_all_us(mechanism, cube, runs):
-    """The least time in which some motions do the turns of each run, in any order and way.
+    """Return the least time of motions that make the turns of each run, in any order and manner.
 
-    A search over everything that the mechanism can do with the cube's stickers; the cube may on its
-    way be nothing but what some of the turns make of it.
+    Search everything the mechanism can do with the cube's stickers. On the way, the cube must
+    always be the result of some of the turns.
     """
     stages = {}
     progress = (0, ())
@@ -81,7 +81,7 @@ def fastest_of_all_us(mechanism, cube, runs):
     start = (mechanism.start.configuration, cube.facelets(), progress)
 
     def onward(state):
-        """Each motion from a state, by the stickers that it moves."""
+        """Yield each motion from a state, by the stickers that it moves."""
         configuration, facelets, stage = state
         for step in mechanism.steps_from(configuration):
             after = performed(step.operations, facelets)
@@ -93,7 +93,7 @@ def fastest_of_all_us(mechanism, cube, runs):
 
 
 def follows(stage, after, runs):
-    """Whether one turn leads from a stage to another."""
+    """Return whether one turn leads from a stage to another."""
     number, done = stage
     if after[0] == number:
         return len(after[1]) == len(done) + 1 and set(done) < set(after[1])
@@ -144,7 +144,7 @@ def test_a_scramble_makes_the_cube_it_should(crane):
 
 
 def near_turns(rng, count):
-    """Turns of one or two layers from U, R or F and of one from D, L or B."""
+    """Return turns of one or two layers from U, R or F, and of one from D, L or B."""
     faces = rng.integers(6, size=count).tolist()
     return [
         (face, 1, int(rng.integers(1, 3)) if face < 3 else 1, int(rng.integers(1, 4)))
@@ -184,7 +184,7 @@ def test_one_turn_that_the_crane_can_make_at_once_is_not_searched_for(crane, mon
 
 @pytest.mark.parametrize("held", ["URFDLB", "LFDRBU"])
 def test_the_kernel_knows_what_turns_take(crane, held):
-    """Also for a cube held otherwise, whose L and D count as U and F, its U as B and so on."""
+    """Check also a cube held otherwise, with L and D as U and F, U as B and so on."""
     rng = np.random.default_rng(16)
     turns = block_turns(crane).start(crane.start)
     kernel = _native.BlockTimes(crane.size, turns.turn_times.next, turns.turn_times.first)

@@ -1,4 +1,4 @@
-"""Cutting a plan, searching its rest anew, and when to stop searching."""
+"""Cutting a plan, searching its rest again, and the rule to stop searching."""
 
 import math
 import threading
@@ -32,7 +32,7 @@ from tests.rig.stickers import replay
 
 @pytest.fixture(scope="module")
 def planned():
-    """A cube, and a plan that solves it by the long way round."""
+    """Return a cube, and a plan that solves it by a long detour."""
     mechanism = build_mechanism(load_profile("cubotino-uno"))
     turns = [(i % 3, 1 + i % 2, (i * i) % 4) for i in range(28)]
     plan = plan_composites(mechanism, mechanism.start, [composite_index(*turn) for turn in turns])
@@ -57,13 +57,13 @@ def test_a_plan_is_cut_and_a_better_tail_fits_the_head(planned, share):
     better = plan_solve(middle, plan.mechanism, tail.start, time_limit=0.1)
     assert head.end == better.start
     assert replay(better, middle.facelets()).is_solved
-    # The last turns are as good as they can be.
+    # The last turns cannot be improved.
     assert (better.duration_us < tail.duration_us) == (share < 0.5)
     assert split_at(plan, plan.duration_us) is None
 
 
 def lasting(seconds, search_s, planned):
-    """A plan of that many seconds, found in so long a search."""
+    """Return a plan of that many seconds, found in a search of ``search_s``."""
     _, plan = planned
     steps = plan.transitions[:1]
     slow = replace(steps[0], duration_us=round(seconds * 1e6))
@@ -85,8 +85,10 @@ def test_a_plan_is_cut_where_its_rest_is_worth_searching(planned):
 
 
 def test_the_expected_gain_is_learnt_from_improvements():
-    """By experience 1.5 % of the plan each time the search has run e times as long, counted as
-    two such times; improvements found at once say only where the search began."""
+    """Expect 1.5 % of the plan each time the search has run e times as long.
+
+    The prior counts like two such times. Improvements found at once only mark the search's start.
+    """
     rule = StoppingRule()
     rule.better(0.1, 80.0)
     assert rule.gain_s(0.05) == rule.gain_s(0.1) == pytest.approx(0.015 * 80)
@@ -101,7 +103,7 @@ def test_the_expected_gain_is_learnt_from_improvements():
 
 @pytest.mark.parametrize(("robot", "size", "watched"), [("cubotino", 3, 1), ("crane", 4, 0)])
 def test_the_search_for_a_large_cube_has_all_its_time(robot, size, watched, monkeypatch):
-    """Its first answer comes long before the good ones, which the rule cannot know."""
+    """Check that the rule is not used: the first answer comes long before the good ones."""
     watches: list[Watch] = []
 
     def find_nothing(*_, **__):

@@ -1,4 +1,4 @@
-"""Times of a plan's moves: their ends, and what they take one at a time."""
+"""Times of a plan's moves: their ends, and their durations when planned one at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from solver.cube.notation import parse_moves
 
 
 def timed(*operations: dict[str, Any]) -> list[dict[str, Any]]:
-    """Operations that take 100 us each and begin 110 us after each other."""
+    """Return operations that take 100 us each and begin every 110 us."""
     return [
         {"start_us": 110 * number, "duration_us": 100} | operation
         for number, operation in enumerate(operations)
@@ -48,7 +48,7 @@ OVER = {"op": "rotate", "axis": "x", "quarter_turns": 1}
         ([turn("D"), turn("U"), turn("D"), turn("R")], "U D2 R", [210, 320, 430]),
         ([turn("U"), OVER, turn("U", -1)], "U F'", [100, 320]),
         ([turn("R", layers=2), LID], "Rw", [100]),
-        # Two turns that only together are one wide move share the moves evenly.
+        # Two turns that form one wide move only together share the moves evenly.
         ([turn("R"), turn("L"), turn("U"), turn("D")], "Rw Uw", [210, 430]),
         ([turn("R")], "R U F", [100, 100, 100]),
         ([LID], "R", [100]),
@@ -69,7 +69,7 @@ def test_each_merged_move_has_one_end_and_they_come_in_order(turns):
 
 
 def one_by_one(plan: Plan) -> list[Plan]:
-    """A plan of its own for each move, from where the one before has ended."""
+    """Return a separate plan for each move, from the end of the one before."""
     state, plans = plan.start, []
     for move in parse_moves(" ".join(plan.moves)):
         quarters = [move.quarters if face == move.face else 0 for face in AXES[move.axis]]
@@ -96,8 +96,10 @@ def test_greedy_time_is_the_sum_of_a_plan_for_each_move(robot):
 
 
 def test_moves_of_a_2x2x2_are_timed_one_by_one():
-    """Turning one layer of a 2x2x2 is turning the other back and the whole cube with it, so plans
-    of each move alone cannot be put one after the other; each of them is known."""
+    """Time each move alone: such plans cannot be joined, but the time of each is known.
+
+    Turning one layer of a 2x2x2 turns the other back, and the whole cube with it.
+    """
     plan = random_plan("two-arm-2x2x2", 1)
     found = greedy_us(plan.mechanism, plan.start, plan.moves)
     assert plan.duration_us <= found < 2 * plan.duration_us

@@ -1,4 +1,4 @@
-"""Scan tours: what the cameras are shown, and arms and jaws that open no further than they must."""
+"""Scan tours: the pictures they take, and arms and jaws that open no further than necessary."""
 
 import numpy as np
 import pytest
@@ -16,9 +16,9 @@ def mechanism():
 
 
 def test_the_tour_is_as_short_as_it_can_be(mechanism):
-    # Six faces past one camera: three flips show four faces, the other two cost three flips and a
-    # spin more (or two and two); after the first way to a flip the lid only comes back so far that
-    # the cube is seen, 200 of 285 us, or may be spun, 245; six looks of 200 ms.
+    # Six faces pass one camera. Three flips show four faces; the other two cost three flips and a
+    # spin more (or two and two). After the first flip the lid returns only until the camera sees
+    # the cube, 200 of 285 us, or until it may spin, 245. Six looks take 200 ms each.
     seen_us, free_us = (round(500_000 * part / 285) for part in (200, 245))
     lid_us = 500_000 + 9 * seen_us + 2 * free_us
     assert plan_scan(mechanism).duration_us == lid_us + 700_000 + 6 * 200_000
@@ -39,7 +39,7 @@ def test_a_tour_may_be_left_after_any_look(name):
 
 
 def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, monkeypatch):
-    """Each of the six faces is seen whole: one part each."""
+    """Show each of the six faces whole: one part each."""
     monkeypatch.setattr(scan, "MAX_BITS", 6)
     assert plan_scan(mechanism).steps
     monkeypatch.setattr(scan, "MAX_BITS", 5)
@@ -51,7 +51,7 @@ def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, mon
     ("name", "degrees", "both_ends"), [("two-arm", 5, True), ("four-arm", 4, False)]
 )
 def test_jaws_still_move_while_the_cube_is_nearly_square(name, degrees, both_ends):
-    """And never while it is further off than that."""
+    """Check also that they never move while it is further off."""
     mechanism = build_mechanism(load_profile(name))
     jaws = {one.jaw for one in mechanism.profile.mechanism.grippers.values()}
     overlaps = set()

@@ -1,7 +1,7 @@
-"""Every robot that ships: its figures, and a scan and a solve on the pins of the simulated robot.
+"""Every robot that ships: its figures, and a scan and a solve on the simulated robot's pins.
 
-``figures.json`` has a line for each robot and size of cube; changes of a graph or a profile show
-there. ``python -m tests.planner.test_shipped`` writes it.
+``figures.json`` has a line for each robot and size of cube, which shows changes of a graph or a
+profile. ``python -m tests.planner.test_shipped`` writes it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def built(name: str, size: int) -> Mechanism:
 
 
 def figures(mechanism: Mechanism) -> dict[str, Any]:
-    """Sizes of a graph, and sums of microseconds over its transitions, tour and single turns."""
+    """Return a graph's sizes, and sums of microseconds over transitions, tour and single turns."""
     first = cost_model(mechanism, mechanism.start).first.min(axis=1)
     looking = mechanism.looking
     return {

@@ -59,7 +59,7 @@ def test_a_plan_says_what_is_proven_and_the_search_hears_of_better_ones(mechanis
 
 
 def test_a_solve_after_a_look_does_not_rest_before_it_begins(mechanism):
-    """The lid, nearly open, flips at once: it need neither open first nor come back from there."""
+    """Flip at once with the lid nearly open: it need neither open first nor return from there."""
     scan = plan_scan(mechanism)
     looked = scan.end
     rest = plan_approach(mechanism, looked)
@@ -110,7 +110,7 @@ def built(name: str, size: int) -> Mechanism:
     turns=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 15)), min_size=1, max_size=12),
 )
 def test_any_turns_are_performed_as_asked(robot, turns):
-    """Those of a 2x2x2 are named by three faces."""
+    """Name the turns of a 2x2x2 by three faces."""
     mechanism, size = built(*robot), robot[1]
     composites = [
         15 * axis + turn - 1 if size == 3 else composite_index(axis, 1 + turn % 3, 0)
@@ -123,7 +123,7 @@ def test_any_turns_are_performed_as_asked(robot, turns):
 
 
 def test_six_turns_that_phase_2_has_no_part_in_are_found():
-    """144 ms is the proven optimum; counting on a long phase 2 too early left 204 ms."""
+    """Find the proven optimum of 144 ms. A phase 2 assumed long too early gave 204 ms."""
     facelets = "URDFUDDDRULBURURDFFFBFFBBBULLFDDBLLLLLRRLRFRDRUBFBBDUU"
     mechanism = build_mechanism(load_profile("reference/d"))
     plan = plan_solve(Cube.from_facelets(facelets), mechanism, time_limit=1.0)
@@ -133,7 +133,7 @@ def test_six_turns_that_phase_2_has_no_part_in_are_found():
 
 ROOT = Path(__file__).parents[2]
 EVERY_CONFIGURATION, EVERY_ORIENTATION = 2, 5
-"""Of the states in which a turn may begin."""
+"""Strides through the configurations and orientations in which a turn may begin."""
 UNO = "atmega328p"
 SMALL = [
     pytest.param(name, marks=[] if name == "two-arm" else [pytest.mark.long])
@@ -143,14 +143,14 @@ SMALL = [
 
 
 def uno_units() -> int:
-    """Room for profiles, in segments, as the firmware has it."""
+    """Return the firmware's room for profiles, in segments."""
     board = (ROOT / "firmware/avr/board.h").read_text()
     found = re.search(r"BOARD_ATMEGA328P\n(?:.*\n)*?#define BOARD_PROFILE_UNITS (\d+)", board)
     return int(found[1])
 
 
 def shapes_of(mechanism: Mechanism, steps: Iterable[Transition]) -> set[Shape]:
-    """What has to be uploaded for them."""
+    """Return the shapes that have to be uploaded for these steps."""
     held = Orientation(0)
     schedules = (schedule_of(mechanism, State(step.start, held), [(0, step)]) for step in steps)
     return {shape_of(profile) for schedule in schedules for profile in schedule.profiles}
@@ -158,7 +158,7 @@ def shapes_of(mechanism: Mechanism, steps: Iterable[Transition]) -> set[Shape]:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_solve_after_any_look_fits_an_uno(name):
-    """No path from a look needs more motions that solves do not need than the way to rest does."""
+    """Check that any path from a look needs at most the extra motions of the path to rest."""
     mechanism = build_mechanism(load_profile(name))
     room = uno_units()
     turning = shapes_of(mechanism, mechanism.transitions)
@@ -193,14 +193,14 @@ def test_overlap_saves_the_angle_that_is_left_and_no_more():
     )
     saved = plain.duration_us - early.duration_us
     # Decelerating at 600000 steps/s^2, the last 9 degrees (20 steps) take sqrt(2 * 20 / 600000) s,
-    # and 2 ms to settle; two boundaries are crossed.
+    # and 2 ms to settle. The plan crosses two boundaries.
     assert saved == pytest.approx(2 * (np.sqrt(2 * 20 / 600_000) * 1e6 + 2_000), rel=0.08)
     assert early.schedule().duration_us == early.duration_us
     assert max(operation.end_us for operation in early.operations) == early.duration_us
 
 
 def test_a_plan_ends_when_its_slowest_motor_rests():
-    """The third axis waits for the first, and the search counts the same time as the plan."""
+    """Let the third axis wait for the first; the search counts the same time as the plan."""
     slow = {"actuators.up.settle_ms": 100, "actuators.left.max_acceleration_steps_per_s2": 300_000}
     mechanism = overlapping(20, **slow)
     up, right, left, front = (
@@ -220,7 +220,7 @@ def test_a_plan_ends_when_its_slowest_motor_rests():
 
 
 def test_a_quick_motor_waits_for_a_slow_one():
-    """R would be half way round while U still has to turn through its last degrees."""
+    """R would otherwise be half way round while U still turns through its last degrees."""
     slow = {"actuators.up.max_acceleration_steps_per_s2": 150_000}
     mechanism = overlapping(40, **slow, **{"simulation.corner_cutting_degrees": 41})
     turns = [composite_index(0, 1, 0), composite_index(1, 1, 0)]
@@ -230,7 +230,7 @@ def test_a_quick_motor_waits_for_a_slow_one():
 
 
 def test_motors_that_all_differ_end_in_few_ways():
-    """Their drivers make steps of three sizes and they take up play: alone, in 2425 ways."""
+    """Use drivers with steps of three sizes and different play: alone, in 2425 ways."""
     document = load_profile("six-motor-record").model_dump(mode="json")
     microsteps = (1, 1, 2, 2, 4, 4)
     for motor, fine, play in zip(

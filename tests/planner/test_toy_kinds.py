@@ -69,7 +69,7 @@ cameras:
 
 
 class GimbalSettings(MechanismSettings):
-    """``layer`` turns the bottom layer, each of ``rings`` the whole cube about its axis."""
+    """Settings. ``layer`` turns the bottom layer, each of ``rings`` the whole cube on its axis."""
 
     kind: Literal["gimbal"]
     layer: Name
@@ -114,7 +114,7 @@ def _rotation(profile: RobotProfile, name: str, axis: str, quarters: int) -> Tra
 
 
 class Gimbal:
-    """The toy in simulation: what each motor turns, read from the settings' own words."""
+    """The toy in simulation: each motor's effect, read from the settings."""
 
     def __init__(self, cube: TwistingCube, layer: str, rings: Mapping[str, str]) -> None:
         self.slips = Slipping()

@@ -1,4 +1,4 @@
-"""Files and answers that are not as Cubist writes them: a sentence that says so, and no wait."""
+"""Files and answers not in Cubist's format: rejected in a sentence, without waiting."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "token": ("token", load_token),
     "lock": ("lock", lambda folder: hold_lock(folder / "lock").__enter__()),
 }
-"""Everything that reads a file of our own, with the file's name."""
+"""All readers of our own files, with the file's name."""
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -74,7 +74,10 @@ def test_a_damaged_document_is_named(reader, data, tmp_path):
 
 @pytest.fixture
 def listener(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
-    """Something else that listens at the control socket, and answers every request alike."""
+    """Return a function that starts a foreign listener at the control socket.
+
+    It gives the same answer to every request.
+    """
     path, body = tmp_path / "control.sock", b""
 
     class Answer(socketserver.BaseRequestHandler):

@@ -1,8 +1,8 @@
-"""Calibration and run records, whichever system call of their saving is the last one.
+"""Calibration and run records when any system call of their saving is the last one.
 
 As a program, ``python test_power_cut.py WHAT FOLDER`` saves in processes killed just before their
-n-th system call, for n = 1, 2, ... After each kill it does what the next start does, and prints, as
-JSON lines, what is there then. The last line is of the process that was not killed.
+n-th system call, for n = 1, 2, ... After each kill it acts like the next start and prints the
+findings as JSON lines. The last line comes from the process that was not killed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 PHOTO = bytes(20_000)
 EARLIER = (1, 2, 3)
-"""What was saved before, in whole."""
+"""Values saved completely before."""
 
 
 def save_calibration(folder: Path, value: int) -> None:
@@ -40,7 +40,7 @@ def save_calibration(folder: Path, value: int) -> None:
 
 
 def versions_in(folder: Path) -> dict[str, Any]:
-    """What the next daemon finds: the values in force and those of the version before."""
+    """Return the next daemon's findings: the values in force and those of the version before."""
     profile, store = load_profile("cubotino"), CalibrationStore(folder)
     store.settle()
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
@@ -51,7 +51,7 @@ def versions_in(folder: Path) -> dict[str, Any]:
 
 
 def adjust(folder: Path, value: int) -> None:
-    """A person keeps a calibration; from the third on the robot corrects it by itself."""
+    """Keep a calibration as a person; from the third on, as the robot's own correction."""
     profile = load_profile("cubotino")
     store, home = CalibrationStore(folder), "actuators.holder.positions_us.home"
     present = store.load(profile)
@@ -72,7 +72,7 @@ def look_at_adjustment(folder: Path) -> Any:
 
 
 def take_over(folder: Path, value: int) -> None:
-    """An earlier release has left its two files; this one keeps the next version."""
+    """Leave two files as an earlier release does; this one keeps the next version."""
     if value < 4:
         file = folder / "calibration.json"
         if file.exists():
@@ -88,7 +88,7 @@ def runs_of(folder: Path) -> RunStore:
 
 
 def save_run(folder: Path, value: int) -> None:
-    """A whole job: begun, photographed, ended; an older record has to go."""
+    """Record a whole job: begun, photographed, ended. An older record has to be deleted."""
     store = runs_of(folder)
     writer = store.begin("solve", "cubotino", NOW)
     writer.save_photo("scanning-U.jpg", PHOTO)
@@ -121,7 +121,7 @@ def _counted(last: int, made: list[int], real: Callable[..., Any]) -> Callable[.
 
 
 def killed_at(last: int, save: Callable[[Path, int], None], folder: Path) -> bool:
-    """Save in a child of ours; whether it was killed."""
+    """Save in a child process; return whether it was killed."""
     child = os.fork()
     if child == 0:
         made = [0]
@@ -181,7 +181,7 @@ print(json.dumps({"told": told, "values": values, "first": runs.load("1").id}))
 
 
 def looks(what: str, folder: Path) -> list[dict[str, Any]]:
-    """Return what the next start finds after each kill; the last one is of a whole save."""
+    """Return the next start's findings after each kill; the last is of a complete save."""
     command = [sys.executable, __file__, what, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -244,7 +244,7 @@ def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path):
     [("true", "the disk is full"), ('mount -o remount,ro "$0/disk"', "read-only")],
 )
 def test_a_disk_that_takes_nothing_is_named_and_keeps_what_it_has(tmp_path, change, complaint):
-    """On a file system of 256 kB that is there only for this test."""
+    """Use a file system of 256 kB that exists only for this test."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("only root may mount a small disk")
     (tmp_path / "disk").mkdir()

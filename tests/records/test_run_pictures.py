@@ -1,4 +1,4 @@
-"""The pictures of a run: its collage, and its time-lapse as others can play it."""
+"""The pictures of a run: its collage, and its time-lapse as other programs play it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLACES = {"U": (1, 0), "L": (0, 1), "F": (1, 1), "R": (2, 1), "B": (3, 1), "D": 
 
 
 def photograph(face: str) -> NDArray[np.uint8]:
-    """A photograph (BGR) in which a face's top right quarter is brighter than the rest of it."""
+    """Return a photograph (BGR) of a face whose top right quarter is brighter than the rest."""
     image = np.full((480, 640, 3), 90, np.uint8)
     corners = np.array(CORNERS) * (640, 480)
     shade = 40 + 20 * "URFDLB".index(face)
@@ -55,7 +55,7 @@ def record(**more: Any) -> RunRecord:
 
 
 def drawn(run: RunRecord) -> NDArray[np.uint8]:
-    """The collage as a picture, BGR."""
+    """Return the collage as a picture, BGR."""
     data = draw_collage(run, load)
     assert len(data) <= MOST_BYTES
     return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR), np.uint8)
@@ -68,7 +68,7 @@ def test_faces_stand_upright_in_their_places_with_the_colours_read():
     for face, (column, row) in PLACES.items():
         left, top = FIRST + CELL * column, FIRST + CELL * row
         shade = 40 + 20 * "URFDLB".index(face)
-        # Between the dots, in the quarter that is brighter and in the one opposite.
+        # Between the dots, in the bright quarter and in the opposite one.
         assert image[top + 20, left + 165, 1] == pytest.approx(shade + 90, abs=12), face
         assert image[top + 220, left + 75, 1] == pytest.approx(shade, abs=12), face
         first = 9 * "URFDLB".index(face)
@@ -110,13 +110,13 @@ BLUE, RED = (200, 40, 20), (20, 40, 200)
 
 
 def jpeg(colour: tuple[int, int, int], size: tuple[int, int] = (640, 480)) -> bytes:
-    """A picture of one colour (BGR)."""
+    """Return a picture of one colour (BGR)."""
     image = np.full((size[1], size[0], 3), colour, np.uint8)
     return bytes(cv2.imencode(".jpg", image)[1].tobytes())
 
 
 def played(lapse: TimeLapse) -> tuple[list[Image.Image], list[int]]:
-    """The pictures of the animation as another library reads them, and their milliseconds."""
+    """Return the animation's pictures as another library reads them, and their milliseconds."""
     shown = Image.open(io.BytesIO(lapse.animate()))
     assert shown.format == "WEBP" and getattr(shown, "is_animated", False)
     pictures, times = [], []

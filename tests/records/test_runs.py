@@ -21,7 +21,7 @@ TURN = {"op": "turn", "site": "R", "quarter_turns": 1, "start_us": 0, "duration_
 
 
 class FullDisk:
-    """A disk of ``capacity`` bytes, of which files below ``folder`` and ``others`` take some."""
+    """A disk of ``capacity`` bytes. Files below ``folder`` and ``others`` use some of them."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class FullDisk:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def fill(self) -> None:
-        """Some other program takes all that is left."""
+        """Let another program use all of the remaining space."""
         self.others += self.free
 
 
@@ -66,7 +66,7 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def finish(store: RunStore, photo: bytes = b"") -> str:
-    """Save a whole run, and return its number."""
+    """Save a complete run and return its number."""
     writer = store.begin("solve", "cubotino", NOW)
     if photo:
         writer.save_photo("scanning-U.jpg", photo)
@@ -117,7 +117,7 @@ def test_a_run_that_does_not_exist_is_refused(store, number, complaint):
 
 
 def test_an_open_record_is_closed_after_a_crash_and_leftovers_go(store, disk):
-    """Also on a full disk; the folder of a run that never had a record goes altogether."""
+    """Recover on a full disk, too; the folder of a run without any record is removed."""
     finish(store)
     (store.directory / "000001" / ".cubist-run.json.77.tmp").touch()
     crashed = store.begin("solve", "cubotino", NOW)
@@ -147,7 +147,7 @@ SPOILT: dict[str, Callable[[RunStore, str], object]] = {
     "larger than": lambda store, run: os.truncate(store.directory_of(run) / "run.json", 2**27),
     "Input/output error": lambda _store, _run: None,
 }
-"""What a run is named unreadable for, and how its record comes to that."""
+"""Reasons why a run is named unreadable, with functions that spoil its record."""
 
 
 def contents(folder: Path) -> dict[str, int]:

@@ -28,7 +28,7 @@ STATE = Cube.solved().apply("R U2 F'").facelets()
 
 
 def solves(times: Sequence[float | None], **more: Any) -> list[RunRecord]:
-    """Attempts one minute apart, the first at noon; None is one that failed."""
+    """Return attempts one minute apart, the first at noon. None is a failed one."""
     return [
         RunRecord(
             id=f"{number:06}",
@@ -104,7 +104,7 @@ def test_a_scramble_of_any_size_leads_to_its_cube():
 def test_cstimer_reads_the_sessions():
     runs = solves([12.3456, DNF]) + solves([7.0], robot="two-arm")
     _, data = export_runs("cstimer.json", runs)
-    # csTimer knows its own files by this beginning, and reads texts in `sessionData`.
+    # csTimer recognizes its own files by this beginning, and reads texts in `sessionData`.
     assert data.startswith(b'{"session1"')
     document = json.loads(data)
     first = document["session1"]
@@ -120,13 +120,13 @@ def test_a_stopwatch_collects_the_stages_of_one_job_from_any_thread():
     now = 0.0
     watch = Stopwatch(lambda: now)
     watch.add("upload", 0.5)
-    watch.end("start")  # nobody has begun it
+    watch.end("start")  # nothing began it
     for took in (0.25, 0.75):
         with watch.timing("capture"):
             now += took
     with pytest.raises(ValueError), watch.timing("decide"):
         raise ValueError
-    watch.begin("start")  # it ends in another room
+    watch.begin("start")  # it ends in another module
     now += 2.0
     for _ in range(2):
         watch.end("start")

@@ -1,6 +1,6 @@
-"""Files are replaced whole or not at all; nothing bad is in force, nothing is lost.
+"""Files are replaced completely or not at all; nothing bad is in force, nothing is lost.
 
-Paths that a person names may also be pipes, devices and ``-``: these are written into.
+Paths given by people may also be pipes, devices and ``-``: these are written into.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_a_failing_system_call_leaves_the_old_contents_and_names_the_remedy(
 
 
 def test_the_new_name_is_on_the_disk_before_a_save_is_over(tmp_path, monkeypatch):
-    """The folder is flushed after the file has its name: a power cut cannot undo it."""
+    """Check that the folder is flushed after the file has its name: a power cut cannot undo it."""
     path, flushed = tmp_path / "calibration.json", []
     fsync = os.fsync
 

@@ -1,4 +1,4 @@
-"""The terminal draws the dialogs of calibration, whole, and its keys are their actions."""
+"""The terminal shows the dialogs of calibration in full, and its keys are their actions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text_of(pilot: Pilot[int], part: str) -> str:
 
 
 def words_on(app: App[int]) -> list[str]:
-    """Return all words that a screen shows, in their order, as a terminal draws them."""
+    """Return all words on a screen, in order, as a terminal draws them."""
     texts = re.findall(r"<text[^>]*>(.*?)</text>", app.export_screenshot(simplify=True))
     return html.unescape(" ".join(texts)).replace("\xa0", " ").split()
 
@@ -141,7 +141,7 @@ async def test_leaving_stops_the_robot():
 
 
 class Finding(Measurement):
-    """A measurement whose results are too long for a line, and ``times`` as many."""
+    """A measurement whose results are too long for a line, repeated ``times`` times."""
 
     name = "by itself"
     guidance = "Put a scrambled cube in, square to the robot. " * 3
@@ -216,7 +216,7 @@ async def test_titles_and_keys_fit_into_eighty_columns(robot):
 
 
 async def drawn_until(pilot: Pilot[int], is_there: Callable[[list[str]], bool]) -> list[str]:
-    """Return the lines of the screen when something is there, or as they are after ten seconds."""
+    """Return the lines of the screen when a condition holds, or after ten seconds."""
     for _ in range(200):
         lines: list[str] = []
         drawn = re.findall(TEXT_OF_LINE, pilot.app.export_screenshot(simplify=True), re.DOTALL)

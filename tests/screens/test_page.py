@@ -1,4 +1,4 @@
-"""The page keeps its shape on a desk and on a phone, in every state that it has."""
+"""The page keeps its layout on a desk and on a phone, in every state."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OUT_OF_VIEW = """() => {
 
 
 async def assert_every_panel(page: BrowserPage, where: str, *, accessible: bool = False) -> None:
-    """Assert that every panel has its shape, and that anybody can use it."""
+    """Assert that every panel has its layout, and is accessible."""
     await page.bring_to_front()
     for panel in PANELS:
         await page.click(f"#tab-{panel}")
@@ -60,7 +60,7 @@ async def assert_accessible_in_both_schemes(page: BrowserPage, where: str) -> No
 
 
 async def assert_every_address(page: BrowserPage, origin: str) -> None:
-    """Assert that the address of each panel opens it, also in a window that is new to it."""
+    """Assert that the address of each panel opens it, also in a new window."""
     for panel in PANELS:
         await page.goto(f"{origin}/#/{panel}")
         await page.reload()
@@ -69,7 +69,7 @@ async def assert_every_address(page: BrowserPage, origin: str) -> None:
 
 
 async def assert_run(page: BrowserPage, where: str) -> None:
-    """Assert that a run with what it leaves has its shape, and that anybody can use it."""
+    """Assert that a run with its pictures has its layout, and is accessible."""
     await page.wait_for_selector("#run-heading")
     assert page.url.endswith("#/runs/1"), "an address of a run stays one"
     for keepsake in ("run-collage", "run-time-lapse"):
@@ -94,7 +94,7 @@ async def assert_buttons_are_large_and_in_sight(page: BrowserPage) -> None:
 
 
 async def test_every_panel_in_every_state():
-    """Idle, working, in a fault, in every language; and one run with its pictures."""
+    """Check idle, working and fault states, every language, and one run with its pictures."""
     async with scene(speed=6) as here:
         pages = {
             name: await here.open(size, bypass_csp=True, color_scheme=scheme)

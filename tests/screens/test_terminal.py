@@ -1,4 +1,4 @@
-"""Every screen in a terminal keeps its shape: nothing wraps, overlaps or is cut."""
+"""Every screen in a terminal keeps its layout: nothing wraps, overlaps or is cut."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ terminals = pytest.mark.parametrize(("columns", "rows"), TERMINALS)
 
 
 def lines_of(screen: Screen, columns: int) -> list[str]:
-    """Render a screen on a terminal with so many columns, without colours."""
+    """Render a screen on a terminal with this many columns, without colours."""
     stream = io.StringIO()
     console = Console(file=stream, width=columns, force_terminal=True, color_system=None)
     console.print(screen(columns))
@@ -50,7 +50,7 @@ def lines_of(screen: Screen, columns: int) -> list[str]:
 
 
 def assert_fits(screen: Screen, columns: int, rows: int) -> list[str]:
-    """Assert that all of a screen is there, whole, within the terminal; return its lines."""
+    """Assert that a screen is complete and within the terminal; return its lines."""
     lines = lines_of(screen, columns)
     shown = "\n".join(lines)
     assert len(lines) <= rows, f"{len(lines)} lines on a terminal of {rows}:\n{shown}"
@@ -66,7 +66,7 @@ def assert_fits(screen: Screen, columns: int, rows: int) -> list[str]:
 
 
 def words_of(lines: list[str]) -> set[str]:
-    """Return the words of a screen, without what is drawn."""
+    """Return the words of a screen, without drawing characters."""
     text = " ".join(lines)
     for drawn in f"│╭╮╰╯─━╸╺█▀·{SPINNER}":
         text = text.replace(drawn, " ")
@@ -82,7 +82,7 @@ def assert_cube_is_whole(lines: list[str]) -> None:
 
 
 def progress_of(state: RobotState, size: int, **more: Any) -> DemoProgress:
-    """A demo in the middle of a stage, with all that can be shown there."""
+    """Return a demo in the middle of a stage, with everything it can show there."""
     title = "CUBOTino: servos turn and tilt the cube · cube 7 · 2 times as fast"
     progress = DemoProgress(
         title, facelets="".join(face * size * size for face in "URFDLB"), real_clock=lambda: 12.0

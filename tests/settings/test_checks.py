@@ -1,4 +1,4 @@
-"""Where the checks of a profile begin to complain: what is just allowed, and what just is not."""
+"""The limits of a profile's checks: values just allowed, and values just refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ ALLOWED: list[tuple[str, dict[str, Any]]] = [
     (UNO, {PULSE: 2}),
     (UNO, {"panel.buzzer_gpio": 9}),
     (UNO, view({"hidden": [1, 9]})),
-    (UNO, TWO_BOARDS | {PULSE: 9}),  # as the holder at the other board
+    (UNO, TWO_BOARDS | {PULSE: 9}),  # the pin of the holder at the other board
     (OWN, {PULSE: 18, "panel.led_gpio": 12}),
     (OWN, {PULSE: "pca9685:15"}),
     (OWN, {PULSE: 2}),
@@ -169,7 +169,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("robot", "changes", "key", "text"), REFUSED)
 def test_values_just_outside_the_bounds_are_refused_by_key(robot, changes, key, text):
-    """The complaint names the changed key unless another is given."""
+    """Check that the complaint names the changed key unless another is given."""
     own = next(iter(changes))
     if key == "" and own.startswith((f"{RIGHT}.homing.", f"{RIGHT}.turn_check.")):
         changes = WITH_END_STOP | changes
@@ -233,7 +233,7 @@ def test_an_unknown_board_is_named_with_its_line():
     ("target", "more", "beyond"), [("atmega2560", 8, "motor6, motor7"), ("rp2040", 9, "motor8")]
 )
 def test_actuators_and_motors_beyond_a_board_are_named(target, more, beyond):
-    """A Pico drives sixteen actuators, of which eight are motors."""
+    """Use a Pico, which drives sixteen actuators, of which eight are motors."""
     motors = {f"actuators.motor{number}": STEPPER for number in range(more)}
     found = findings(UNO, {"firmware.target": target} | motors)
     assert any(key == "firmware" and text.endswith(f"for {beyond}") for key, text in found), found

@@ -1,4 +1,4 @@
-"""Whatever stands in a profile, the answer is a profile or complaints, never something else."""
+"""Any text of a profile gives a profile or complaints, never anything else."""
 
 import copy
 import json
@@ -42,7 +42,7 @@ HOSTILE = [
 
 
 def places(data, path=()):
-    """The path of every value in a document."""
+    """Yield the path of every value in a document."""
     if path:
         yield path
     inside = dict(enumerate(data)) if isinstance(data, list) else data
@@ -51,7 +51,7 @@ def places(data, path=()):
 
 
 def altered(data, path, change, value):
-    """A copy with the value at ``path`` replaced, removed or doubled under another key."""
+    """Return a copy with the value at ``path`` replaced, removed or doubled under another key."""
     data = copy.deepcopy(data)
     inside = data
     for step in path[:-1]:
@@ -67,7 +67,7 @@ def altered(data, path, change, value):
 
 @st.composite
 def hostile_texts(draw):
-    """A shipped profile with something in it that YAML or Python have a way of their own with."""
+    """Draw a shipped profile with text that YAML or Python interpret in a special way."""
     lines = TEXTS[draw(st.sampled_from(NAMES))].split("\n")
     value = draw(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=20)))
     for number in draw(st.lists(st.integers(0, len(lines) - 1), min_size=1, max_size=2)):
@@ -86,7 +86,7 @@ def hostile_texts(draw):
 
 
 def assert_refused_or_works(text):
-    """A profile that can be built, or complaints that lead to the place that is to be changed."""
+    """Assert that a profile can be built, or that complaints name the place to change."""
     try:
         build_mechanism(parse_profile(text, "fuzz.yaml"))
     except BadProfile as error:

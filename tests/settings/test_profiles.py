@@ -1,4 +1,4 @@
-"""What is said about profiles that are wrong, and where."""
+"""Complaints about wrong profiles, and their places."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXT = profile_path(UNO).read_text()
 
 
 def complaints(robot: str, old: str, new: str) -> tuple[tuple[Complaint, ...], list[str]]:
-    """Return what is said about a robot's profile with other words, and the lines it then has."""
+    """Return the complaints about a robot's changed profile, and its lines."""
     text = profile_path(robot).read_text()
     assert old in text
     changed = text.replace(old, new, 1)
@@ -77,7 +77,7 @@ def test_a_fault_is_named_with_line_key_and_what_is_allowed(robot, old, new, key
     assert text in found.text
     assert str(found).startswith(f"mine.yaml:{found.line}: {key}: ")
     last = key.rsplit(".", 1)[-1].partition("[")[0]
-    # What is missing, or wrong as a whole, has the line of what it is in.
+    # Missing keys, and those wrong as a whole, have the line of their parent.
     assert last in lines[found.line - 1] or new == "" or key == "mechanism.arms"
 
 

@@ -1,4 +1,4 @@
-"""Runs ``cubist demo`` as people do: as a process, in a folder of its own."""
+"""Fixtures that run ``cubist demo`` as people do: as a process, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ LIMIT_S = 240
 
 @dataclass
 class DemoRun:
-    """A demo under way."""
+    """A running demo."""
 
     process: subprocess.Popen[str]
     folder: Path
 
     def ended_within(self, seconds: float) -> bool:
-        """Whether the demo ends in this time."""
+        """Return whether the demo ends within this time."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -37,18 +37,18 @@ class DemoRun:
         return True
 
     def finish(self, limit_s: float = LIMIT_S) -> tuple[int, dict[str, Any] | None, str]:
-        """Exit code, last line of the output as JSON (None: nothing printed), and the log."""
+        """Return exit code, last output line as JSON (None: nothing printed), and the log."""
         output, log = self.process.communicate(timeout=limit_s)
         lines = output.splitlines()
         return self.process.returncode, json.loads(lines[-1]) if lines else None, log
 
     def children(self) -> dict[str, int]:
-        """Process numbers of the demo's children: ``firmware`` and ``cubistd``."""
+        """Return process numbers of the demo's children: ``firmware`` and ``cubistd``."""
         number = self.process.pid
         found = {}
         for child in _read(f"/proc/{number}/task/{number}/children").split():
             command = _read(f"/proc/{child}/cmdline").split("\0")
-            # A child that has not become its program yet is still called what its parent is.
+            # A child that has not executed its program yet has its parent's name.
             if "robot.daemon.main" in command:
                 found["cubistd"] = int(child)
             elif "cubist-firmware" in command[0]:
@@ -56,7 +56,7 @@ class DemoRun:
         return found
 
     def state(self) -> str | None:
-        """What the demo's daemon is doing; None while, or once, there is none to ask."""
+        """Return the state of the demo's daemon; None if there is no daemon to ask."""
         for socket in self.folder.glob("*/run/control.sock"):
             with contextlib.suppress(DaemonError):
                 return str(ControlClient(socket).status()["state"])
@@ -64,7 +64,7 @@ class DemoRun:
 
 
 def _read(path: str) -> str:
-    """What the kernel says of a process; nothing once it has ended."""
+    """Return a file of the kernel about a process, or nothing if it has ended."""
     try:
         return Path(path).read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -73,14 +73,17 @@ def _read(path: str) -> str:
 
 @pytest.fixture
 def demo_folder() -> Iterator[Path]:
-    """A folder with a short path (sockets live in it) for demos' own folders."""
+    """Yield a folder with a short path (for sockets) for demos' own folders."""
     with tempfile.TemporaryDirectory(prefix="cubist-test-") as folder:
         yield Path(folder)
 
 
 @pytest.fixture
 def start_demo(demo_folder: Path) -> Iterator[Callable[..., DemoRun]]:
-    """Starts ``cubist demo --json`` with more arguments; what still runs at the end is ended."""
+    """Yield a function that starts ``cubist demo --json`` with more arguments.
+
+    Demos still running at the end are ended.
+    """
     runs: list[DemoRun] = []
 
     def start(*arguments: str) -> DemoRun:
@@ -103,7 +106,7 @@ def start_demo(demo_folder: Path) -> Iterator[Callable[..., DemoRun]]:
 
 @pytest.fixture
 def solved() -> Callable[[DemoRun], dict[str, Any]]:
-    """Asserts that a demo ended as it should; its last line."""
+    """Return a function that asserts that a demo ended well, and returns its last line."""
 
     def assert_solved(run: DemoRun) -> dict[str, Any]:
         code, document, log = run.finish()

@@ -24,11 +24,11 @@ from robot.twin.simulated import SimulatedRobot
 from tests.rig.fault_campaign import assert_solved, simulated_run, with_a_pi
 
 QUARTZ = 1e-4
-"""As much as the clocks of two boards may part: 100 ppm."""
+"""Largest difference of two quartz clocks: 100 ppm."""
 RESONATOR = 9e-3
-"""As much as two ceramic resonators may."""
+"""Largest difference of two ceramic resonators."""
 BROKEN = 0.1
-"""No clock is so bad; the simulated robot sees that arms at two boards are not in step."""
+"""A difference beyond any clocks: the simulated robot sees arms at two boards out of step."""
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(tmp_path, k
     ],
 )
 def test_boards_whose_clocks_part_solve_together(robot, firmware, skew):
-    """A Pi's kernel makes the pulses of the jaws, an Arduino the steps: in the plan, together."""
+    """Let a Pi's kernel make the jaws' pulses and an Arduino the steps, together in the plan."""
     with simulated_run(robot, firmware=firmware, skew=skew) as r:
         verdict = r.solve()
         assert list(check_profile(r.profile)) == []
@@ -122,7 +122,7 @@ def test_a_board_with_another_firmware_is_named_before_anything_moves(monkeypatc
 def test_a_demo_of_several_boards_solves_whatever_their_lines_do(
     start_demo, solved, tmp_path, fault
 ):
-    """Without a fault, one with a Pi among its boards."""
+    """Use a robot with a Pi among its boards if there is no fault."""
     if fault is not None:
         solved(start_demo("--robot", "soltvvo", "--fault", fault))
         return
@@ -137,7 +137,7 @@ BUSY_LIMIT_S = 600
 
 @pytest.fixture
 def busy_computer() -> Iterator[None]:
-    """Programs that take all that they get of the processors; they end by themselves, too."""
+    """Run programs that use all the processor time they get. They also end by themselves."""
     command = ["timeout", str(BUSY_LIMIT_S), sys.executable, "-c", "while True: pass"]
     programs = [subprocess.Popen(command) for _ in range(BUSY_PROGRAMS)]
     yield
@@ -152,7 +152,7 @@ def busy_computer() -> Iterator[None]:
 @pytest.mark.usefixtures("busy_computer")
 @pytest.mark.parametrize("seed", range(3))
 def test_arms_never_touch_because_the_computer_is_busy(start_demo, seed):
-    """It is solved, or refused by name."""
+    """Check that the cube is solved, or refused with the reason."""
     demo = start_demo("--robot", "soltvvo", "--seed", str(seed))
     code, document, log = demo.finish(limit_s=BUSY_LIMIT_S - 60)
     assert document is not None, log

@@ -28,7 +28,7 @@ IMAGES = Path(__file__).resolve().parents[3] / "shared" / "data" / "vision" / "i
 
 
 def case(*values: Any, everyday: bool) -> Any:
-    """Parameters of a test, for the long campaigns unless it is an everyday one."""
+    """Return parameters of a test, marked for the long campaigns unless it is an everyday one."""
     return pytest.param(*values, marks=[] if everyday else [pytest.mark.long])
 
 
@@ -36,7 +36,7 @@ def case(*values: Any, everyday: bool) -> Any:
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("profile", list_profiles())
 def test_every_robot_solves_every_cube(start_demo, solved, demo_folder, profile, seed):
-    # Boards that start together cannot be hurried much.
+    # Boards that start together cannot run much faster than real time.
     speed = "1" if load_profile(profile).boards else "50"
     document = solved(start_demo("--robot", profile, "--seed", str(seed), "--speed", speed))
     assert document["outcome"] == "solved"
@@ -44,7 +44,7 @@ def test_every_robot_solves_every_cube(start_demo, solved, demo_folder, profile,
 
 
 def test_the_log_tells_every_step_though_the_cable_is_pulled(demo_folder):
-    """Without a terminal, and without ``--json``."""
+    """Run without a terminal, and without ``--json``."""
     options = ("--seed", "1", "--speed", "20", "--fault", "unplug@turn")
     command = [sys.executable, "-m", "robot.cli.main", "demo", *options]
     environment = os.environ | {"TMPDIR": str(demo_folder)}
@@ -63,7 +63,7 @@ def test_the_log_tells_every_step_though_the_cable_is_pulled(demo_folder):
 @pytest.mark.parametrize(
     ("profile", "firmware", "speed"),
     [
-        # An Arduino's servos can hang on the Pi.
+        # An Arduino's servos can be driven by the Pi.
         ("two-arm-2x2x2", "linux", "50"),
         case("two-arm-2x2x2", "maestro", "50", everyday=False),
         # The shortest plan of a stepper robot keeps the everyday run short.
@@ -97,7 +97,7 @@ def test_a_crane_takes_cubes_of_every_size(start_demo, solved, size, seed):
 
 
 FOLDERS = [*sorted(IMAGES.glob("3x3x3*")), *sorted(IMAGES.glob("2x2x2*"))]
-"""Sets of photographs, where the checkout has them."""
+"""Sets of photographs, if the checkout has them."""
 
 
 @pytest.mark.parametrize("folder", [case(folder, everyday=False) for folder in FOLDERS])
@@ -110,7 +110,7 @@ def test_a_photographed_cube_is_solved(start_demo, folder):
 
 
 class Cast:
-    """The processes of a demo that is under way, held so that their numbers stay theirs."""
+    """The processes of a running demo, held so that their numbers are not reused."""
 
     def __init__(self, run: Any) -> None:
         while set(numbers := run.children()) != {"firmware", "cubistd"}:
@@ -120,7 +120,7 @@ class Cast:
         self._handles = {name: os.pidfd_open(number) for name, number in numbers.items()}
 
     def kill(self, name: str) -> None:
-        """Kill one; that it has ended already is what its end will show."""
+        """Kill a process. If it has already ended, the demo's outcome shows that."""
         try:
             signal.pidfd_send_signal(self._handles[name], signal.SIGKILL)
         except ProcessLookupError:

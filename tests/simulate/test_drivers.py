@@ -14,7 +14,7 @@ from tests.rig.simulated_run import SimulatedRun, TimedFault
 
 PROFILE = load_profile("four-arm-skr-pico")
 MOTORS = ("right", "left", "front", "back")
-"""Their positions at rest are 0."""
+"""Motors whose rest positions are 0."""
 SQUARE_STEPS = 12
 """Three degrees of a quarter turn's 400 steps."""
 
@@ -22,7 +22,7 @@ SQUARE_STEPS = 12
 FIRMWARE = pytest.mark.parametrize(
     "firmware", ["host", pytest.param("rp2040", marks=[pytest.mark.long, pytest.mark.timeout(600)])]
 )
-"""Built for this computer, and the chip's own image in an emulator."""
+"""Firmware built for this computer, and the chip's own image in an emulator."""
 
 
 def solving(firmware: str, *faults: TimedFault) -> SimulatedRun:
@@ -49,7 +49,7 @@ def inject(name: str, subject: str = "") -> TimedFault:
 
 
 def home_again(friction: float, times: int) -> None:
-    """Home from wherever a hand left the motors, and look where they stand then."""
+    """Home from positions where a hand left the motors, and check where they end."""
     with SimulatedRun(with_load(friction), scrambled(3, 1)) as run:
 
         def work(machine: Machine, _: RobotProfile) -> None:
@@ -108,8 +108,10 @@ def test_the_driver_that_has_failed_is_shown():
 )
 @FIRMWARE
 def test_a_driver_that_fails_in_a_turn_ends_the_job_by_its_name(firmware, name, subject, code):
-    """The other motors finish their turns. Then nothing moves until the driver is mended and the
-    job started again."""
+    """Check that the other motors finish their turns.
+
+    Then nothing moves until the driver is repaired and the job started again.
+    """
     with solving(firmware, inject(name, subject)) as run:
         verdict = run.solve()
         assert (verdict.fault, verdict.violations) == (code, ())
@@ -138,7 +140,7 @@ def test_a_driver_that_lost_its_settings_gets_them_again(firmware):
 @FIRMWARE
 @pytest.mark.parametrize("name", ["driver-open-a", "driver-open-b"])
 def test_a_coil_that_is_not_connected_is_found_while_its_motor_homes(firmware, name):
-    """Motors are slow enough then: a driver reports open loads in fast motion that do not exist."""
+    """Home slowly: in fast motion a driver reports open loads that do not exist."""
     with solving(firmware) as run:
 
         def work(machine: Machine, _: RobotProfile) -> None:

@@ -1,5 +1,6 @@
-"""The fault campaign, by the simulated robot's verdict: nothing unsafe ever happens, the daemon
-says what is wrong, and after the remedy the same cube is solved by looking at it again.
+"""The fault campaign, judged by the simulated robot: nothing unsafe ever happens.
+
+The daemon names the fault, and after the remedy the same cube is solved by looking at it again.
 """
 
 from __future__ import annotations
@@ -50,20 +51,20 @@ from tests.rig.simulated_run import FaultAction, SimulatedRun, TimedFault, Verdi
 
 SCANNING, HOMING = RobotState.SCANNING, RobotState.HOMING
 HALF_OPEN = frozenset({"turn-while-jaws-move", "cube-hits-jaws"})
-"""What jaws do that stand half open where nobody knows it."""
+"""Violations by jaws that stand half open without anybody's knowledge."""
 HALF_TURNED = frozenset({"layer-not-square"})
-"""The lid lets go of a layer that is half turned: what it was doing is not known any more."""
+"""Violation when the lid releases a half turned layer, because its motion was forgotten."""
 IN_THE_DARK = STOPPED_DEAD | {"jaws-collide"}
-"""What the other board may do to an arm that was stopped, until anybody hears of it."""
+"""Violations by the other board against a stopped arm, until the fault is known."""
 DAMAGES = ("drop", "repeat", "insert", "flip", "reorder")
 
 
 @dataclass(frozen=True)
 class Case:
-    """What happens to which robot when, and how that is reported.
+    """A fault of a robot at a moment, and its report.
 
-    ``faults`` are those that the job names; ``part`` is what the first is about. ``mend``: the
-    remedy before the next job. ``excused``: violations that cannot be helped.
+    ``faults`` are those that the job names; ``part`` is the subject of the first. ``mend``: the
+    remedy before the next job. ``excused``: unavoidable violations.
     """
 
     profile: str
@@ -80,13 +81,13 @@ class Case:
         return f"{self.profile}-{self.action.__name__}-{self.after_s:g}-{self.firmware}"
 
     def run(self) -> SimulatedRun:
-        """The robot to which it happens."""
+        """Return the robot to which it happens."""
         fault = TimedFault(self.action, self.stage, self.after_s)
         return simulated_run(self.profile, fault, firmware=self.firmware)
 
 
 def long(*cases: Case) -> Iterator[Any]:
-    """Cases for the long campaigns."""
+    """Yield cases for the long campaigns."""
     for case in cases:
         yield pytest.param(case, marks=pytest.mark.long)
 
@@ -94,7 +95,7 @@ def long(*cases: Case) -> Iterator[Any]:
 def moments(
     every_s: float, everyday: Iterable[int], profile: str, *named: Any, count: int = 12, **more: Any
 ) -> Iterator[Any]:
-    """Cases at so many moments of the turns; all but a few are for the long campaigns."""
+    """Yield cases at ``count`` moments of the turns; all but a few are for the long campaigns."""
     for number in range(1, count + 1):
         case = Case(profile, *named, after_s=round(number * every_s, 2), **more)
         yield from [case] if number in everyday else long(case)
@@ -126,7 +127,7 @@ RESET, LOST, MISSED = ("reset",), ("link-lost",), ("not-in-place",)
             Case("sensors", unplug, LOST, firmware="avr"),
             Case("sensors", jam_for_a_moment, MISSED, firmware="avr"),
         ),
-        # Turns are missed, and made good.
+        # Turns are missed and repeated.
         Case("sensors", jam_for_a_moment, MISSED),
         Case("sensors", lose_steps, MISSED),
         Case("sensors", bounce_sensor, (), 0.0, HOMING),
@@ -134,9 +135,9 @@ RESET, LOST, MISSED = ("reset",), ("link-lost",), ("not-in-place",)
         *moments(0.4, [1], "four-arm", unplug, LOST),
         *moments(1.3, [], "two-arm", unplug, LOST),
         *moments(0.37, [], "crane-2", unplug, LOST, count=24),
-        # A layer that a power cut caught half turned is squared first.
+        # A layer that a power cut left half turned is squared first.
         *moments(0.4, [9], "cubotino", cut_the_power_of("first"), LOST, count=59),
-        # What is on the line makes no turn and costs none.
+        # Damage on the line makes no turn and costs none.
         Case("sensors", wrap_sequence_numbers),
         Case("sensors", speak_for_an_old_session),
         Case("cubotino", flip_every_bit),
@@ -148,7 +149,7 @@ RESET, LOST, MISSED = ("reset",), ("link-lost",), ("not-in-place",)
                 for rate in (0.01, 0.05)
             )
         ),
-        # Of several boards the other has gone on for a moment; it knows where its own arms stand.
+        # The other board goes on for a moment; it knows the positions of its own arms.
         *moments(0.1, [], "soltvvo", unplug_board("first"), LOST, part="board first"),
         *moments(0.1, [], "soltvvo", unplug_board("second"), LOST, part="board second"),
         *moments(0.1, [5], "soltvvo", reset_board("second"), RESET, **SECOND),
@@ -203,7 +204,7 @@ STOPPED = ("emergency-stop",)
         ),
         Case("sensors", lose_all_acknowledgements, UNANSWERED, mend=mend_the_line),
         *long(Case("cubotino", lose_all_acknowledgements, UNANSWERED, mend=mend_the_line)),
-        # A killed host leaves a robot that its successor goes on with.
+        # A killed host leaves a robot that its successor can use.
         Case("sensors", pull_the_plug_for_good, UNPLUGGED, mend=put_the_plug_back),
         *long(
             Case(
@@ -223,7 +224,7 @@ STOPPED = ("emergency-stop",)
     ids=str,
 )
 def test_what_ends_a_job_is_named_and_the_next_one_solves(case):
-    """``excused`` is what the next one may meet: the one that ends does nothing unsafe."""
+    """Allow ``excused`` only for the next job: the one that ends does nothing unsafe."""
     with case.run() as r:
         verdict = r.solve()
         assert verdict.violations == ()
@@ -237,10 +238,10 @@ PULSES_PER_S = 50
 
 
 def test_one_emergency_stop_stops_the_arms_of_all_boards():
-    """Only the pulses go on by which jaws hold the cube."""
+    """Check that only the pulses continue with which jaws hold the cube."""
     with Case("soltvvo", stop_all_boards, after_s=0.5).run() as r:
         assert r.solve().fault == "emergency-stop"
-        r.loop.pass_time(0.1)  # jaws reach where their last pulses wanted them
+        r.loop.pass_time(0.1)  # jaws reach their last targets
         before = r.robot.edges
         r.loop.pass_time(1.0)
         jaws = [name for name in r.profile.actuators if name.endswith("-jaw")]
@@ -261,7 +262,7 @@ def test_a_pico_solves_though_a_byte_in_a_hundred_is_wrong(seed):
 
 
 def assert_solved_at_last(r: SimulatedRun, excused: frozenset[str] = frozenset()) -> None:
-    """By the next job, or already by turns that the board had and made when it was not heard."""
+    """Assert that the next job solves the cube, or the board's unreported turns already have."""
     verdict = r.solve()
     assert verdict.record.outcome in {"solved", "already-solved"}, verdict.record.reason
     assert r.robot.solved and {one.kind for one in verdict.violations} <= excused
@@ -297,7 +298,7 @@ def test_a_hopeless_line_is_given_up_by_name(profile, damage, rate):
     ids=str,
 )
 def test_a_motor_without_end_stop_caught_in_motion_is_left_to_a_person(case):
-    """A reset board never lets go of half turned layers: where that matters a person is asked."""
+    """Ask a person if half turned layers matter: a reset board never releases them."""
     with case.run() as r:
         verdict = r.solve()
         assert verdict.violations == () and verdict.faults == list(case.faults)
@@ -320,7 +321,7 @@ TOO_MANY_STEPS_PER_S = 70_000
 
 
 def too_fast() -> RobotProfile:
-    """The robot with sensors, its motors divided so finely that the chip cannot keep up."""
+    """Return the robot with sensors, with microsteps too fine for the chip to keep up."""
     document = with_sensors().model_dump(mode="json", exclude_unset=True)
     for motor in document["actuators"].values():
         motor["steps_per_turn"] *= FINER
@@ -331,7 +332,7 @@ def too_fast() -> RobotProfile:
 
 
 def test_more_steps_than_the_chip_can_make_end_by_name(monkeypatch):
-    """The host's check is left out; the remedy is to ask for less."""
+    """Omit the host's check; the remedy is to request less."""
     monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
     with SimulatedRun(too_fast(), scrambled(3, 1), firmware="avr") as r:
         verdict = r.solve()
@@ -340,12 +341,12 @@ def test_more_steps_than_the_chip_can_make_end_by_name(monkeypatch):
 
 
 EVERY_S = {"four-arm": 0.65, "two-arm": 3.2, "no-sensors": 0.2, "two-arm-2x2x2": 0.8}
-"""Of gripper robots: twelve times this are nearly all turns of a solve."""
+"""Gripper robots: twelve times this covers nearly all turns of a solve."""
 WITHOUT_END_STOPS = ("four-arm", "no-sensors")
 
 
 def on_every_gripper_robot(action: FaultAction, *everyday: str) -> Any:
-    """The action at the moments of all gripper robots; on a few every day."""
+    """Return the action at the moments of all gripper robots; a few are for every day."""
     cases = [
         case
         for profile, every_s in EVERY_S.items()
@@ -379,8 +380,10 @@ def test_grippers_go_home_from_where_they_were_stopped(case, restarted):
 
 
 def assert_left_to_a_person(r: SimulatedRun, verdict: Verdict, fault: str) -> None:
-    """Nobody knows where motors without end stop stand, and jaws would run into each other; the
-    person puts cube and motors back as they stand at the start."""
+    """Assert that the job ended because motors without end stop are lost and jaws would collide.
+
+    The person squares cube and motors as at the start.
+    """
     assert {violation.kind for violation in verdict.violations} <= STOPPED_DEAD
     assert (verdict.state, verdict.fault) == (RobotState.FAULT, fault)
     assert "square by hand" in verdict.record.faults[-1].remedy
@@ -389,13 +392,13 @@ def assert_left_to_a_person(r: SimulatedRun, verdict: Verdict, fault: str) -> No
 
 
 def solve_after_a_dead_stop(case: Case, fault: str) -> None:
-    """Grippers that were stopped dead go home, or are left to a person."""
+    """Check that grippers that stopped dead go home, or are left to a person."""
     with case.run() as r:
         verdict = r.solve()
         if case.profile not in WITHOUT_END_STOPS:
             if verdict.state is RobotState.FAULT:
-                # The person who was to see that all is square did not, and nobody knows of the jaws
-                # that were caught half way: the daemon was killed.
+                # The person who should check that all is square did not, and the half open jaws are
+                # forgotten because the daemon was killed.
                 assert_solved(r.solve(), STOPPED_DEAD | HALF_OPEN)
             else:
                 assert_solved(verdict, STOPPED_DEAD)

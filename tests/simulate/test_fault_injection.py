@@ -1,4 +1,4 @@
-"""Faults on request: what they are called, and what becomes of the cube."""
+"""Injected faults: their names, and their effect on the cube."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_names_are_understood(name):
     ],
 )
 def test_what_cannot_happen_is_refused(robot, text, told):
-    """Else it would be asked for, and never happen."""
+    """Check that it is refused: otherwise it would be requested and never happen."""
     profile = load_profile(robot)
     with pytest.raises(InvalidRequest, match=told):
         parse_injected_fault(text, profile)
@@ -70,7 +70,7 @@ def test_what_cannot_happen_is_refused(robot, text, told):
 
 
 class Reached:
-    """In place of robot and cable: what was done to them."""
+    """A stand-in for robot and cable that records the calls."""
 
     def __init__(self) -> None:
         self.deeds: list[tuple[Any, ...]] = []
@@ -152,7 +152,7 @@ def test_the_same_cube_is_solved_after_all(start_demo, solved, fault):
 
 @pytest.mark.long
 def test_a_wrong_sticker_never_leads_to_a_wrong_solution(start_demo):
-    """It is found and corrected, or the cube is refused."""
+    """Check that it is found and corrected, or the cube is refused."""
     code, document, log = start_demo("--speed", "50", "--fault", "wrong-sticker@home").finish()
     assert document is not None, log
     assert document["violations"] == []

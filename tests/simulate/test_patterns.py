@@ -1,4 +1,4 @@
-"""Robots that make patterns: the simulated robot's own cube is the judge."""
+"""Robots that make patterns, judged by the simulated robot's own cube."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_a_robot_turns_its_cube_to_a_pattern_and_knows_when_it_is_there(robot, n
 
 
 PICTURES = "".join(chr(0x100 + number) for number in range(6 * 9 * 9))
-"""The stickers of a 3x3x3 that is painted with nine letters on each of its stickers."""
+"""The stickers of a 3x3x3 that has nine letters painted on each of its stickers."""
 
 
 @pytest.mark.parametrize(

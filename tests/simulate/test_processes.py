@@ -71,7 +71,7 @@ async def test_a_death_is_told_even_if_its_effect_is_noticed_first(tmp_path, err
 
 
 def test_a_folder_is_removed_whatever_happens(tmp_path):
-    """That of a killed demo is recognised by its free lock."""
+    """Check also that the folder of a killed demo is recognised by its free lock."""
     killed = tmp_path / f"{PREFIX}killed"
     killed.mkdir()
     (killed / LOCK_NAME).touch()
@@ -95,7 +95,7 @@ def test_a_folder_is_removed_whatever_happens(tmp_path):
 
 @pytest.fixture
 def board() -> Iterator[tuple[int, Path]]:
-    """The firmware's end of its pseudo-terminal, and the name of the port."""
+    """Yield the firmware's end of its pseudo-terminal, and the name of the port."""
     master, slave = pty.openpty()
     tty.setraw(slave)
     yield master, Path(os.ttyname(slave))

@@ -1,4 +1,4 @@
-"""A demo's conversation with its daemon, one that is all pretence, and what it shows of it."""
+"""A demo's conversation with its daemon, here a fake one, and its display."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_last_line_has_what_was_promised():
 
 @pytest.mark.parametrize("ended", [str(one) for one in Outcome])
 def test_only_a_success_is_called_solved(ended):
-    """Only a run that the daemon calls a success may be called solved without more."""
+    """Check that only a run that the daemon calls a success is called solved unconditionally."""
     stream = io.StringIO()
     print_outcome(outcome(ended=ended), stream)
     praised = "Solved. The" in stream.getvalue()
@@ -85,7 +85,7 @@ def test_only_a_success_is_called_solved(ended):
 
 
 class Daemon:
-    """Has one status, and nothing ever happens."""
+    """A daemon with one status and no events."""
 
     def __init__(self, **status: Any) -> None:
         known = {"state": RobotState.IDLE, "starting": False}

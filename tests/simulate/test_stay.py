@@ -32,7 +32,7 @@ Ask = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The only folder in which this test's daemons are looked for."""
+    """Yield the only folder in which this test looks for daemons."""
     monkeypatch.delenv("CUBIST_RUNTIME_DIR", raising=False)
     monkeypatch.delenv("RUNTIME_DIRECTORY", raising=False)
     monkeypatch.setattr("robot.api.paths.SYSTEM_RUNTIME", Path("/nonexistent"))
@@ -45,7 +45,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def simulating(
     *options: str, wrapper: tuple[str, ...] = ()
 ) -> Iterator[tuple[subprocess.Popen[str], Any]]:
-    """The command in a process of its own, and the line that says it is ready."""
+    """Run the command in a separate process; yield it and the line that reports it ready."""
     command = [sys.executable, "-m", "robot.cli.main", "simulate", "--speed", SPEED, "--json"]
     with subprocess.Popen(
         [*wrapper, *command, *options],
@@ -72,7 +72,7 @@ def ask(capfd: pytest.CaptureFixture[str]) -> Ask:
 
 
 def told(line: bytes) -> Any:
-    """What the hands answer to a line of bytes."""
+    """Return the answer of the hands to a line of bytes."""
     simulation = running_simulation()
     assert simulation is not None
     with socket.socket(socket.AF_UNIX) as connection:
@@ -122,7 +122,7 @@ def test_one_is_killed_and_the_next_ends_in_order_while_clients_are_connected(
         process.wait(READY_S)
         assert running_simulation() is None
         assert ask("status")[0] == 3
-    # A job in the background of a script ignores Ctrl-C, and nothing else.
+    # A script's background job ignores Ctrl-C, and nothing else.
     wrapper = ("env", "--ignore-signal=INT") if is_background_job else ()
     with contextlib.ExitStack() as clients, simulating(wrapper=wrapper) as (process, _):
         assert not Path(ready["socket"]).exists()

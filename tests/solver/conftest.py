@@ -16,7 +16,7 @@ from tests.rig.stickers import replay_moves
 
 SOLVER = Path(__file__).resolve().parents[2] / "solver"
 KEPT_TABLES = 3
-"""Of so many states of the solver, up to 0.4 GB each."""
+"""Number of solver states whose tables are kept, up to 0.4 GB each."""
 
 
 @pytest.fixture
@@ -26,22 +26,22 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture(scope="session")
 def replay() -> Callable[[str, str, int], str]:
-    """``replay(facelets, moves, size)``: the facelets after the moves, by an independent model."""
+    """Return ``replay(facelets, moves, size)``: an independent model's facelets after the moves."""
     return lambda facelets, moves, size: replay_moves(facelets, moves, size).facelets
 
 
 @pytest.fixture(scope="session")
 def solves() -> Callable[[str, str, int], bool]:
-    """``solves(facelets, moves, size)``: whether every face then shows one colour."""
+    """Return ``solves(facelets, moves, size)``: true if every face then shows one colour."""
     return lambda facelets, moves, size: replay_moves(facelets, moves, size).is_solved
 
 
 @pytest.fixture(scope="session")
 def tables_directory() -> Path:
-    """Empty when this solver is tested for the first time.
+    """Return a folder for tables, empty when this solver is tested for the first time.
 
     Runs and processes that test the same solver share it: its tables take a minute to make. The
-    least recently used of other states of the solver go.
+    least recently used of other states of the solver are deleted.
     """
     folder = cache_directory() / "tests" / _digest_of_solver()
     folder.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def tables_directory() -> Path:
 
 
 def _digest_of_solver() -> str:
-    """Of all that may decide what is in a table: the kernel as it was compiled, and its callers."""
+    """Return a digest of the compiled kernel and its callers, which determine the tables."""
     digest = hashlib.sha256(Path(_native.__file__).read_bytes())
     for path in sorted(SOLVER.rglob("*.py")):
         digest.update(f"{path.relative_to(SOLVER)}\0".encode() + path.read_bytes() + b"\0")
@@ -62,7 +62,7 @@ def _digest_of_solver() -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def shared_tables(tables_directory: Path) -> Iterator[Path]:
-    """One cache directory for the tables of this folder's tests; other folders keep the usual."""
+    """Use one cache directory for the tables of this folder's tests; others keep the usual one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CUBIST_CACHE_DIR", str(tables_directory))
         yield tables_directory

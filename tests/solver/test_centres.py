@@ -1,4 +1,4 @@
-"""Centres with a picture: a 3x3x3 whose facelets are nine stickers each, every one its own."""
+"""Centres with a picture: a 3x3x3 whose facelets are nine stickers each, all of them different."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def turn_pictures(moves: str) -> str:
 
 
 def scramble_with_centres(seed: int, count: int = 60) -> tuple[str, Cube, CentreTurns]:
-    """Return random turns, the cube after them, and what turns its centres back."""
+    """Return random turns, the cube after them, and the turns that its centres need."""
     rng = np.random.default_rng(seed)
     turns = ["URFDLB"[rng.integers(6)] + ("", "2", "'")[rng.integers(3)] for _ in range(count)]
     scramble = " ".join(turns)
@@ -49,7 +49,7 @@ def check_upright(seed: int, seconds: float, metric: str = "htm", count: int = 6
 
 def test_centres_come_back_upright():
     assert check_upright(1, 0.2) <= 26
-    assert turn_pictures("U R L U2 R' L' U R L U2 R' L'") != PICTURES  # which is solved else
+    assert turn_pictures("U R L U2 R' L' U R L U2 R' L'") != PICTURES  # solved but for its centres
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Cubes as people write them, all the way: read, solved, and replayed on the independent model."""
+"""Cubes as people write them: read, solved, and replayed on the independent model."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ PUBLISHED = [
 ALGORITHM = {2: "exact", 3: "two-phase"}
 COLOURS = str.maketrans("URFDLB", "WRGYOB")
 BESIDE = ("", "superflip", "six-spots", "checkerboard")
-"""Patterns that others look new with."""
+"""Patterns that give others a new look."""
 
 
 def solving_moves(text: str, size: int) -> str:
-    """Return the moves that Cubist answers."""
+    """Return the moves of Cubist's solution."""
     algorithm = ALGORITHM.get(size, "reduction")
     metric = "htm" if size < 4 else "obtm"
     cube = read_state(text, size).cube
@@ -60,13 +60,13 @@ def famous_states() -> Iterator[str]:
 
 
 HARD = "DRDLURDLDBUBFRRBUBLDLFFRLDLUFUFDBUBUFUFBLLFUFRDRBBLRDR"
-"""A search that always seeks phase 2 from its lower bound on takes 400,000 positions in qtm."""
+"""In qtm a search that always seeks phase 2 from its lower bound takes 400,000 positions here."""
 ANSWER_NODES = 200_000
-"""Positions among which every cube has an answer in every metric: some 5 ms."""
+"""Number of positions within which every cube has an answer in every metric: some 5 ms."""
 
 
 def check_every_writing(letters: str, solves: Solves, holdings: list[int]) -> None:
-    """A 3x3x3 in letters of faces and of colours, held in each of these ways, and as moves."""
+    """Check a 3x3x3 in letters of faces and of colours, in each of these holdings, and as moves."""
     metrics = cycle(METRICS)
     for index in holdings:
         placed = site_facelets(all_orientations()[index], 3)

@@ -38,7 +38,7 @@ def random_moves(size: int, count: int, rng: np.random.Generator) -> str:
 
 
 def bring(text: str, to: str, size: int, replay: Replay) -> str:
-    """Return how the cube looks after the moves that Cubist answers."""
+    """Return the cube's facelets after the moves of Cubist's solution."""
     given = read_state(text, size)
     found = solve(
         given.cube,
@@ -149,7 +149,7 @@ def test_what_is_no_goal_is_refused(text, size, reason):
     ],
 )
 def test_a_robot_s_plan_ends_at_the_goal(robot, size, to):
-    """A number is that of random moves."""
+    """Use a number as the seed of random moves."""
     start = StickerCube.solved(size).apply("R U2 F'").letters
     given = read_state(start)
     if to.isdigit():

@@ -1,7 +1,8 @@
-"""The compiled kernel: everything a search needs is registered, and misfits are refused.
+"""The compiled kernel: all parts of a search are registered, and invalid arrays are refused.
 
 A search is a folder of `solver/native`, a `bind_<subject>.cpp` that registers its Python names, a
-module of `solver/`, a row of `ALGORITHMS` and a row of docs/solver.md. Missing ones are named here.
+module of `solver/`, a row of `ALGORITHMS` and a row of docs/solver.md. These tests name missing
+ones.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def signatures(tree: ast.Module) -> dict[str, list[str]]:
 
 
 def test_stubs_are_those_of_the_kernel():
-    """The build writes solver/_native.pyi; commit it with the change."""
+    """Compare solver/_native.pyi, which the build writes. Commit it with the change."""
     stubgen = pytest.importorskip("nanobind.stubgen")
     generator = stubgen.StubGen(_native)
     generator.put(_native)
@@ -129,10 +130,10 @@ def reduce_by_empty_tables(size: int, shown: np.ndarray) -> object:
 
 
 NO_TURNS = [(6, 1, 1, 1), (-1, 1, 1, 1), (0, 0, 1, 1), (0, 2, 1, 1), (0, 1, 6, 1), (0, 1, 1, 4)]
-"""Face, first and last layer, quarters: each is wrong in one of them."""
+"""Face, first and last layer, quarters. Each entry has one wrong value."""
 EXCHANGED = solved_stickers(5)
 EXCHANGED[[6, 32]] = EXCHANGED[[32, 6]]
-"""A corner centre of U and an edge centre of R have changed places."""
+"""A corner centre of U and an edge centre of R are exchanged."""
 MIRRORED = np.array([0, 4, 2, 3, 1, 5], np.uint8)[solved_stickers(3)]
 REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
     ("no metric is called stm", _native.phase1_size, [("stm",)]),
@@ -143,7 +144,7 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
     ),
     (
         "counts in htm or qtm",
-        # Nothing of the kernel's is kept beyond a test.
+        # Kernel objects live no longer than a test.
         lambda metric: _native.make_optimal(
             metric, _native.OptimalShape(1, 0), table(9), 1, lambda _: True
         ),

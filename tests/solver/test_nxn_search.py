@@ -1,4 +1,4 @@
-"""Cubes of any size by database, against an independent breadth-first search of small scope."""
+"""Cubes of any size by database, compared with a small independent breadth-first search."""
 
 from __future__ import annotations
 

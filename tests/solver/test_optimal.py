@@ -66,7 +66,7 @@ def test_a_search_that_is_stopped_claims_only_what_it_proved(threads, rng):
 @pytest.mark.long
 @pytest.mark.parametrize(("tables", "mean"), [("medium", 10.1), ("large", 10.5)])
 def test_a_larger_table_agrees(rng, tables, mean):
-    """Its bounds hold, reach the default table's up to where it is cut off, and prove the same."""
+    """Check that its bounds hold, reach the default's up to its cutoff, and prove the same."""
     larger, default = optimal.kernel(Request(tables=tables)), optimal.kernel(Request())
     options = _native.OptimalOptions(0, 20, 600.0, 2, None)
     for turns in (1, 4, 8, 12, 15):
@@ -95,7 +95,7 @@ def test_a_cancelled_search_and_an_unknown_choice_of_tables_are_refused(rng):
 # ---- the fastest on a robot ---------------------------------------------------------------------
 
 ALIKE = {"least": 500, "most": 600, "blocked": 0.0}
-"""One composite more always takes longer than costs differ."""
+"""Turn times that differ so little that one more composite always takes longer."""
 
 
 @settings(max_examples=6)

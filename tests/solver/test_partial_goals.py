@@ -1,4 +1,4 @@
-"""Goals that leave pieces free, judged by stickers in space alone."""
+"""Goals that leave pieces free, judged only by stickers in space."""
 
 from __future__ import annotations
 

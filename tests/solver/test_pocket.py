@@ -1,7 +1,7 @@
-"""2x2x2: textbook searches against complete tables, those against published counts, and times.
+"""2x2x2: textbook searches compared with complete tables, those with published counts, and times.
 
-The fastest solutions on made-up mechanisms are compared with every sequence of a few turns, those
-of a table of steps with Soltvvo's rules tried out sticker by sticker.
+The fastest solutions on made-up mechanisms are compared with every sequence of a few turns. Those
+of a table of steps are compared with Soltvvo's rules tried out sticker by sticker.
 """
 
 import pytest
@@ -63,7 +63,7 @@ def test_solutions_are_as_short_as_the_table_says(algorithm, metric, rng, solves
 
 
 def test_the_published_example_has_seven_moves():
-    """Three times R U R' U' in the numbering of the write-up."""
+    """Check R U R' U' three times in the numbering of the write-up."""
     cube = from_relative_to_dlb([1, 0, 2, 5, 4, 3, 6], [2, 1, 0, 0, 0, 0, 0])
     assert cube == PocketCube.from_moves("R U R' U' R U R' U' R U R' U'")
     for algorithm in (*TEXTBOOK, "exact"):
@@ -87,7 +87,7 @@ def test_seven_corners_survive_both_ways_and_other_numberings_are_refused(rng):
 
 @pytest.mark.parametrize(("seed", "scramble"), [(1, ""), (2, "R"), (3, "U F'")])
 def test_nothing_is_faster(seed, scramble, solves):
-    """On a made-up robot, tried out in the order of cost."""
+    """Try all sequences on a made-up robot in the order of cost."""
     cube, model = PocketCube.from_moves(scramble), of_three_faces(random_model(seed, 3))
 
     def onward(here):

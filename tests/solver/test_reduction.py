@@ -58,7 +58,7 @@ def random_cube(size: int, rng: np.random.Generator) -> StickerCube:
 
 
 def solved(cube: StickerCube, solves, **changes) -> Solution:
-    """Return the solution, after checking everything it says of itself."""
+    """Return the solution, after checking all of its statements."""
     solution = solve_many(cube, request(**changes))[0]
     text = " ".join(solution.moves)
     assert solves(cube.facelets(), text, cube.size)
@@ -85,13 +85,13 @@ def test_every_cube_is_solved(size, rng, solves):
     + [(17, 2), (LARGEST, 1)],
 )
 def test_many_cubes_of_each_size_are_solved(size, count, rng, solves):
-    """The independent model is slow, so the cube that it tests elsewhere replays most."""
+    """Replay most on Cubist's own model, which other tests check: the independent one is slow."""
     for number in range(count):
         cube = random_cube(size, rng)
         if number < 20 and size < LARGEST:
             solved(cube, solves)
         else:
-            moves = solve_many(cube, request())[0].moves  # more than one text may have
+            moves = solve_many(cube, request())[0].moves  # more moves than one text may have
             assert cube.apply([parse_moves(move, size)[0] for move in moves]).is_solved
 
 
@@ -121,7 +121,7 @@ def test_reductions_are_different_and_the_shortest_come_first(size, rng):
         after = stickers.copy()
         for turns in phases:
             geometry(size).turn(after, turns)
-        reduced_cube(after, size)  # raises IllegalCube where edges or parity are wrong
+        reduced_cube(after, size)  # raises IllegalCube if edges or parity are wrong
 
 
 # ---- the example of docs/reduction.md: each phase reaches the group that the essay names --------
@@ -203,7 +203,7 @@ def test_a_4x4x4_takes_few_turns_and_better_answers_are_reported(rng, solves):
     heard: list[Solution] = []
     cube = random_cube(4, rng)
     solution = solved(cube, solves, time_limit=3.0, target=48, on_better=heard.append)
-    assert solution.length <= 48  # after a second 43 on average, 47 at most in some hundred
+    assert solution.length <= 48  # after a second 43 on average, at most 47 in some hundred cubes
     lengths = [one.length for one in heard]
     assert lengths == sorted(lengths, reverse=True)
     assert heard[-1].moves == solution.moves
@@ -248,7 +248,7 @@ def test_the_tables_of_a_size_can_be_released(monkeypatch):
 
 @pytest.mark.parametrize("pair", [(1, 26), (2, 52), (0, 30), (7, 2)])
 def test_impossible_pieces_and_small_cubes_are_refused(pair, rng):
-    """Stickers exchanged so that a piece is there twice or turned over."""
+    """Exchange stickers so that a piece occurs twice or is turned over."""
     letters = np.array(list(random_cube(5, rng).letters))
     first, second = pair
     letters[[first, second]] = letters[[second, first]]
@@ -264,7 +264,7 @@ def test_impossible_pieces_and_small_cubes_are_refused(pair, rng):
 
 
 class Goal:
-    """Records the looks; the 3x3x3 of each reduction costs its worth, or is not solved."""
+    """A goal that records its calls. Each reduction's 3x3x3 costs its worth, or is not solved."""
 
     def __init__(self, *worth: int | None) -> None:
         rng = np.random.default_rng(1)
@@ -281,7 +281,7 @@ class Goal:
 
 
 def costs_found(goal: Goal, now_s: float = 0.0, **asked: Any) -> list[int]:
-    """Return the costs of the solutions, in the order in which they are found."""
+    """Return the costs of the solutions in the order in which they are found."""
     wanted = request(**({"time_limit": 1000.0} | asked))
     clock: Any = SimpleNamespace(cpu_s=lambda: now_s)
     found = solve_reductions(wanted, goal, iter(goal.reductions), clock)
@@ -314,7 +314,7 @@ def test_further_reductions_are_taken_while_there_is_time():
 
 
 def test_the_fastest_end_costs_less_than_the_limit():
-    """On a robot on which every turn before the 3x3x3 takes 10 us."""
+    """Use a robot on which every turn before the 3x3x3 takes 10 us."""
     reduction = Reduction((parse_moves("R U"),), Cube.from_moves("U D2"))
     costs: Any = SimpleNamespace(after=lambda moves: (10 * len(tuple(moves)), six_motors()))
     goal = Fastest(costs)

@@ -1,9 +1,10 @@
-"""Searches that no clock ends give the answers they gave before, after as many positions.
+"""Searches that no clock ends give the same answers as before, after as many positions.
 
 On one thread nothing is left to chance, and tables have the same bytes with any number of threads.
+
 ``answers.json`` has a line for each case. If a change intends another order, a weaker bound or
 other candidates, rewrite it with ``python -m tests.solver.test_same_answers`` and read the
-difference. If it does not, these tests notice it.
+difference. Otherwise these tests report the change.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ NEAR = "U R U' R2 B2 U L D2 R U F2"
 
 
 def solution(algorithm: str, cube: str, *metric: str, states: int = 0, **options: Any) -> object:
-    """Return what a search finds and how many positions it looks at.
+    """Return a search's answers and the number of positions it examined.
 
-    ``cube``: its size and moves, or the number of a random one. With ``states`` the search is in
-    the time of a robot that has so many.
+    ``cube``: its size and moves, or the number of a random one. With ``states`` the search
+    minimizes the time of a robot with that many states.
     """
     asked = Request(
         algorithm,
@@ -82,7 +83,7 @@ def cube_of(text: str) -> AnyCube:
 
 
 def fastest_pocket() -> object:
-    """With little memory."""
+    """Return answers of a search with little memory."""
     model = of_three_faces(random_model(3, 3))
     robot = _native.PocketRobot(model.turns.next, model.turns.final, 200_000, go_on)
     found = [robot.solve(pocket_cube(n).states, model.first, FOR_EVER, None) for n in range(3)]
@@ -91,7 +92,7 @@ def fastest_pocket() -> object:
 
 
 def cut_off_proofs(metric: str, kinds: int) -> object:
-    """Return bounds of ever nearer cubes and searches of one, by a table that is cut off."""
+    """Return bounds of ever nearer cubes and searches of one, with a table that is cut off."""
     shape = _native.OptimalShape(kinds, {"htm": 7, "qtm": 8}[metric])
     data = np.zeros(_native.optimal_size(shape), np.uint8)
     assert _native.make_optimal(metric, shape, data, 1, go_on)
@@ -107,7 +108,7 @@ def cut_off_proofs(metric: str, kinds: int) -> object:
 
 
 def below_limit(metric: str, states: int, cube: str, below_us: int) -> object:
-    """Return what two-phase finds in a metric and below a time on a robot, and what it proves."""
+    """Return two-phase's finding in a metric and below a time on a robot, and its proof."""
     model = random_model(states, states)
     found = two_phase.kernel(metric).solve(
         cube_of(cube).states,
@@ -127,7 +128,7 @@ def below_limit(metric: str, states: int, cube: str, below_us: int) -> object:
 
 
 def least_times(metric: str) -> object:
-    """Return what turns of some lengths take at least, from one start and from any."""
+    """Return the least time of solutions of some lengths, from one start and from any."""
     model = random_model(2, 4)
     robot = _native.RobotTimes(_native.TurnCosts(model.turns.next, model.turns.final), metric)
     both = two_phase.models_in(metric, model), robot
@@ -138,7 +139,7 @@ def least_times(metric: str) -> object:
 
 
 def stickers(size: int, seed: int) -> np.ndarray:
-    """Return those of a cube after random turns of single layers."""
+    """Return the stickers of a cube after random turns of single layers."""
     found = solved_stickers(size)
     turns = np.random.default_rng(seed).integers(0, (6, size, 3), (20 * size, 3)).tolist()
     geometry(size).turn(found, [(face, at + 1, at + 1, q + 1) for face, at, q in turns])
@@ -161,7 +162,7 @@ def block_times(size: int, states: int) -> _native.BlockTimes:
 
 
 def reductions(size: int, limit_s: float, timed: bool, seed: int) -> object:
-    """With all the time in the world, and with none: then the first that is found will do."""
+    """Reduce with unlimited time, and with none: then the first reduction is returned."""
     reducer = phased.load(size, Request())
     options: dict[str, Any] = {"threads": 1, "candidates": 4, "count": 4, "cancel": None}
     if size in (4, 5):
@@ -209,7 +210,7 @@ def reduction_table(size: int) -> object:
 
 
 def pocket_steps(states: int, threads: int) -> object:
-    """The table of a robot with so many states, many turns equally long, and what it finds.
+    """Return the table of a robot with that many states and many equal turns, and its answers.
 
     The second state is a dead end after R.
     """
@@ -276,7 +277,7 @@ TABLES: dict[Callable[..., object], Iterable[tuple[Any, ...]]] = {
     optimal_table: product(BOTH),
     pocket_steps: [(1,), (2,)],
 }
-"""These take a number of threads besides, which must not matter."""
+"""Makers that also take a number of threads, which must not matter."""
 
 
 def key(function: Callable[..., object], arguments: tuple[Any, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Tables on disk: made once, checked always, in a directory of the account's, and with progress."""
+"""Tables on disk: made once, always checked, in a directory of the account, and with progress."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Report = Callable[[float], bool]
 
 
 class Maker:
-    """Fills a table with a pattern and counts its calls."""
+    """A maker that fills a table with a pattern and counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -63,7 +63,7 @@ def load(make: tables.Make, version: int = 1) -> Bytes:
 
 
 def test_made_once_then_mapped_and_replaced_by_a_newer_version(directory):
-    """Older files of the same table go, those of others stay."""
+    """Delete older files of the same table, and keep those of others."""
     others = {
         "pattern-of-another-kind.v1.table",
         "a.b.tmp",
@@ -85,7 +85,7 @@ def test_made_once_then_mapped_and_replaced_by_a_newer_version(directory):
 
 
 def test_released_pages_are_read_again(directory, monkeypatch):
-    """Pages of tables without a file are kept: they would be lost."""
+    """Keep pages of tables without a file: they would be lost."""
     size = 12 << 20
     table = tables.load("large", 1, size, Maker())
     before_kb = _resident_kb()
@@ -144,7 +144,7 @@ def block_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def remove_home(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave no home directory, and nothing that says what to use instead."""
+    """Remove the home directory and every variable that names another one."""
 
     def unknown(_: int) -> None:
         raise KeyError
@@ -175,7 +175,7 @@ def test_a_table_that_cannot_be_stored_stays_in_memory(
 
 
 def test_an_interrupt_while_tables_are_made_leaves_no_file(directory):
-    """Ctrl-C as soon as the file is begun; nothing of it may be taken for a table later on."""
+    """Press Ctrl-C as soon as the file exists; no later run may take it for a table."""
     command = [sys.executable, "-m", "robot.cli.main", "solve", "--scramble", "R U F"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while process.poll() is None and not list(directory.glob("*.tmp")):
@@ -253,7 +253,7 @@ def test_a_table_that_is_cut_short_in_use_is_named(directory, tmp_path, mode, co
 
 @pytest.fixture
 def new_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is loaded; makers of the kernel fill nothing but report four steps."""
+    """Unload everything. The kernel's makers only report four steps and fill nothing."""
 
     def make(*arguments: object) -> bool:
         report: Report = arguments[-1]
@@ -297,7 +297,7 @@ IN_MEMORY = {"the four tables of", "the distances of all 2x2x2"}
 @pytest.mark.usefixtures("new_process")
 @pytest.mark.parametrize("what", LOADERS)
 def test_tables_place_and_share_are_reported_once(what, directory):
-    """And a cancelled request ends the making and leaves no file."""
+    """Check also that a cancelled request stops the maker and leaves no file."""
     flag = CancelFlag()
     flag.set()
     with pytest.raises(SearchError, match="stopped"):
@@ -338,7 +338,7 @@ PATHS = TEXTS | TEXTS.map("/".__add__)
 
 @given(PATHS, PATHS)
 def test_the_environment_counts_if_it_names_a_folder(home, cache):
-    """And nothing is ever written where a command is run."""
+    """Check also that nothing is ever written to the current directory."""
     environ = {"HOME": home, "XDG_CACHE_HOME": cache}
     found = user_directory("XDG_CACHE_HOME", ".cache", "CUBIST_CACHE_DIR", environ)
     expected_home = Path(home) if home.startswith("/") else ACCOUNT

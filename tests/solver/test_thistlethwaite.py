@@ -8,9 +8,12 @@ from solver.cube.cube import Cube
 from solver.search import solve
 
 HALF_TURNS_ONLY = ("", "FB", "FBLR", "FBLRUD")
-"""The faces of which a phase makes half turns only."""
+"""Faces of which a phase makes half turns only."""
 LONGEST = (7, 10 + 1, 13 + 1, 15 + 1)
-"""Of the shortest ways through each phase; the search may take one turn more for a later gain."""
+"""Length of the longest shortest path through each phase.
+
+The search may take one turn more for a later gain.
+"""
 
 
 def is_in_group(cube: Cube, phase: int) -> bool:

@@ -1,5 +1,7 @@
-"""The two-phase search: right answers in every metric and in a robot's time, bounds that hold, and
-stopping."""
+"""The two-phase search: correct answers in every metric and in a robot's time.
+
+Also bounds that hold, and stopping.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +157,7 @@ def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble):
 @pytest.mark.parametrize("name", ["cubotino", "two-arm", "four-arm"])
 def test_a_proof_in_a_robots_time_is_that_of_the_optimal_search(name):
     model = cost_model_of(name)
-    # L, then R2 beside it: the border between the phases lies within turns on one axis.
+    # L, then R2 beside it: the border between the phases lies between turns of one axis.
     for moves in ("R U", "U2 D' R2 L'", "F2 B' R2 L'"):
         cube = Cube.from_moves(moves)
         found = solve(cube, cost=model, time_limit=LONG)

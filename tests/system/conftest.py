@@ -20,14 +20,14 @@ MADE = {
     ),
     "packages are added, and none is replaced": "made=0, repository=0, extended=0, replaced=2",
 }
-"""Facts about making packages and repository, by what they show; 2 is how make ends."""
+"""Facts about making the packages and the repository, by what they show. 2 is make's exit code."""
 
 
 @pytest.fixture(scope="session")
 def make_packages(tmp_path_factory: pytest.TempPathFactory) -> MakePackages:
     """Return a function that makes packages and a repository in a clean Debian of a release.
 
-    It makes them once, and returns their folder: ``cubist.deb``, and ``repository`` with later ones
+    It makes them once and returns their folder: ``cubist.deb``, and ``repository`` with later ones
     that fail or are good, unless called with ``is_alone``.
     """
 

@@ -1,4 +1,4 @@
-"""Every text has its translation in every language, with its placeholders, and no other has."""
+"""Every text is translated in every language, with its placeholders, and no other text is."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
 class Texts(HTMLParser):
-    """What of a page people read: its text and labels."""
+    """The text and labels of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Texts(HTMLParser):
         assert self._within.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        # A command is the same in every language, and so are a page's name and who runs no script.
+        # Commands, a page's name and the text for browsers without scripts are never translated.
         untold = {"code", "h1", "title", "noscript"} & set(self._within)
         if data.strip() and not untold:
             self.found.add(data.strip())
@@ -78,7 +78,7 @@ def kinds_of(kind: type[Measurement]) -> Iterator[type[Measurement]]:
 
 
 def texts_of_the_guide() -> set[str]:
-    """What the steps of calibration say before anything is measured, and what its pages say."""
+    """Return the texts of calibration's steps before any measurement, and of its pages."""
     steps = list(CALIBRATION.values())
     measured = [one for one in kinds_of(Measurement) if one.__module__.startswith("robot.")]
     found = {NOT_CONFIRMED, *map(str, GuideText), *CONFIRMED.values()}
@@ -114,7 +114,7 @@ def texts_of_the_page() -> set[str]:
 
 
 def wanted() -> dict[str, set[str]]:
-    """Every English text by its section."""
+    """Return every English text by its section."""
     return {
         "states": set(STATES.values()),
         "outcomes": {outcome_label(outcome) for outcome in OUTCOMES},
@@ -202,7 +202,7 @@ SLIPPED = "der Würfel hat sich nicht bewegt, wie er sollte"
     ],
 )
 def test_particulars_and_names_that_an_owner_gave_stay_as_they_are(code, known, cause):
-    """Records of older versions have no detail, those of newer ones unknown codes."""
+    """Check that records of older versions have no detail, and newer ones unknown codes."""
     fault = {"code": code, "remedy": "hold it"} | known
     assert cause in catalogue("de").cause(fault)
     assert catalogue("de").remedy(fault) == "hold it"
@@ -248,7 +248,7 @@ def test_the_environment_chooses(setting, language):
 
 
 def test_every_refusal_and_recovery_of_the_daemon_has_a_code():
-    """What is raised or noted as plain text would stay English for ever."""
+    """Find texts raised or noted without a code: they would always stay English."""
     for room in ("daemon", "machine", "calibration"):
         for file in (ROBOT / room).rglob("*.py"):
             source = file.read_text(encoding="utf-8")
@@ -257,14 +257,14 @@ def test_every_refusal_and_recovery_of_the_daemon_has_a_code():
 
 
 def test_every_code_is_used():
-    """And every code that is used is in the table."""
+    """Check also that every code used is in the table."""
     used: set[str] = set()
     for room in ("api", "calibration", "cli", "computer", "daemon", "link", "machine", "panel"):
         for file in (ROBOT / room).rglob("*.py"):
             source = file.read_text(encoding="utf-8")
             used |= set(re.findall(r"\"([a-z0-9]+(?:-[a-z0-9]+)*)\"", source)) & set(NOTES)
             assert set(re.findall(r"Note\.of\(\s*\"([^\"]+)\"", source)) <= set(NOTES), file
-    used |= {str(one) for one in Unsettled}  # of cameras, which know nothing of notes
+    used |= {str(one) for one in Unsettled}  # from cameras, which do not know notes
     used |= {f"calibrated-{place}" for place in get_args(Place)}
     used |= {f"made-{maker}" for maker in get_args(Maker)}
     vision = "".join(file.read_text(encoding="utf-8") for file in VISION.rglob("*.py"))
@@ -286,7 +286,7 @@ def test_a_fault_that_the_check_up_finds_is_told_like_any_other(monkeypatch):
 
 
 def test_every_finding_of_the_check_up_has_a_code():
-    """Each subject has a name on the page, and no finding is plain text."""
+    """Check that each subject has a name on the page, and no finding is plain text."""
     page = STATIC.joinpath("owner.js").read_text(encoding="utf-8")
     subjects = set(re.findall(r"(\w+): ", page.partition("SUBJECTS = {")[2].partition("}")[0]))
     about: set[str] = set()

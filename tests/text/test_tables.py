@@ -1,6 +1,6 @@
-"""Texts that only show when something goes on or wrong: faults, outcomes and operations.
+"""Texts that only appear during or after a problem: faults, outcomes and operations.
 
-Every code has its row, every remedy can be followed, every operation has words that are true.
+Every code has its row, every remedy can be followed, every operation's words are true.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONSTANT = re.compile(r"^([A-Z_]+) = \"([\w-]+)\"", re.MULTILINE)
 
 
 def test_every_code_has_its_row():
-    """Codes of errors are texts, or constants of the same file."""
+    """Include codes given as texts, or as constants of the same file."""
     raised = set()
     for path in ROBOT.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ def test_of_several_results_the_worst_counts(codes, expected):
 
 @pytest.mark.parametrize("row", FAULTS.values(), ids=FAULTS)
 def test_remedies_name_only_what_there_is(row):
-    """Commands that can be typed, keys that a profile may have, and no message of the wire."""
+    """Check for commands that can be typed, keys of a profile, and no message of the wire."""
     for words in re.findall(r"\bcubist ((?:[a-z]+ ?)+)", row.remedy):
         command: click.Command | None = cubist
         for word in words.split():
@@ -82,13 +82,13 @@ AWAY = {
     "forwards": ("F", "D"),
     "half way round": ("F", "B"),
 }
-"""The two faces between which stickers go, by the words for it."""
+"""The two faces between which stickers move, by the words for it."""
 
 SUFFIXES = {1: "", -1: "'", 2: "2"}
 
 
 def goes_as_told(words: str, moves: str) -> bool:
-    """True if some stickers of the first face are on the second after the moves."""
+    """Return whether some stickers of the first face are on the second after the moves."""
     start, end = next(ways for part, ways in AWAY.items() if part in words)
     if moves in {"F2", "B2"}:
         start, end = "U", "D"

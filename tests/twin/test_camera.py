@@ -1,4 +1,4 @@
-"""Rendered pictures and photographs: what the daemon gets to see."""
+"""Rendered pictures and photographs: the daemon's view."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UPRIGHT = {
     "R": [("U", 1), ("R", 1)],
     "L": [("U", -1), ("R", 1)],
 }
-"""How to turn the cube so that a face stands at the site U upright, as Kociemba draws it."""
+"""Turns of the cube that bring a face upright to the site U, as Kociemba draws it."""
 
 
 def studio(body: CubeBody, photographs: dict[str, Image] | None = None) -> Studio:
@@ -47,7 +47,7 @@ def drive(robot: SimulatedRobot, pin: int, width_us: int, frames: int) -> None:
 
 
 def test_a_camera_that_was_not_built_as_drawn_sees_otherwise():
-    """Each deviation of a picture alone: lens, noise, blur, shaking, exposure, light, and cube."""
+    """Check each deviation alone: lens, noise, blur, shaking, exposure, light, and cube."""
     body = scrambled(3, 1)
 
     def shown(lens: LensTruth | None = None, look: LookTruth | None = None, **how: Any) -> Image:
@@ -73,7 +73,7 @@ def test_a_camera_that_was_not_built_as_drawn_sees_otherwise():
         assert np.abs(other.astype(int) - usual).max() > 1
 
     def width(image: Image) -> int:
-        """Pixels that are as bright as stickers, in the row of the face's upper edge."""
+        """Return the number of sticker-bright pixels in the row of the face's upper edge."""
         return int((image[100].max(axis=1) > 100).sum())
 
     def steepest(image: Image) -> int:
@@ -84,7 +84,7 @@ def test_a_camera_that_was_not_built_as_drawn_sees_otherwise():
 
 
 def sticker_means(image: Image) -> np.ndarray:
-    """float64[9, 3]: mean colours where the profile says the stickers of site U are."""
+    """Return float64[9, 3]: mean colours at the profile's places of the stickers of site U."""
     camera = CUBOTINO.cameras[0]
     quad = np.array(camera.views[0].quad, dtype=np.float32)
     corners = quad * np.array(camera.resolution, dtype=np.float32)
@@ -95,7 +95,7 @@ def sticker_means(image: Image) -> np.ndarray:
 
 
 def letters_seen(image: Image) -> str:
-    """Letters by direction of colour: light may change how bright things are."""
+    """Return letters by direction of colour: light may change the brightness."""
     names = list(COLOURS)
     references = np.array([COLOURS[name] for name in names], dtype=float)
     distances = np.linalg.norm(sticker_means(image)[:, None] - references[None], axis=2)
@@ -103,7 +103,7 @@ def letters_seen(image: Image) -> str:
 
 
 def test_a_picture_shows_the_moment_at_which_it_was_asked_for():
-    """Whatever happens until it is painted."""
+    """Change the robot before the picture is painted."""
     shown = studio(scrambled(3, 1)).shoot().image
     robot = SimulatedRobot(CUBOTINO, scrambled(3, 1))
     later = Studio(robot)
@@ -143,13 +143,13 @@ CORNERS = ((0, 0), (0, -1), (-1, -1), (-1, 0))
 
 
 def numbered(face: str) -> list[int]:
-    """The numbers in a face's corners, which tell which way up it is."""
+    """Return the numbers in a face's corners, which show its orientation."""
     return [10 * SITES.index(face) + corner for corner in (1, 2, 3, 4)]
 
 
 @pytest.fixture
 def photographs(tmp_path: Path) -> dict[str, Image]:
-    """A picture per face, from a folder."""
+    """Return a picture per face, from a folder."""
     for face in SITES:
         picture = np.zeros((20, 30, 3), dtype=np.uint8)
         for corner, number in zip(CORNERS, numbered(face), strict=True):
@@ -167,7 +167,7 @@ def test_photographs_are_turned_as_the_cube_is_held(photographs, face, quarters)
     body.rotate(NORMALS["U"], quarters)
     shot = scene.shoot()
     assert not shot.calibrated
-    # Clockwise as seen: what was at the top left is at the top right after a quarter.
+    # Clockwise in the picture: after a quarter, the top left corner is at the top right.
     upright = numbered(face)
     seen = [int(shot.image[corner][0]) for corner in CORNERS]
     assert seen == upright[4 - quarters :] + upright[: 4 - quarters]

@@ -1,4 +1,4 @@
-"""The simulated cube against facts about cubes: turns, layers that cross, slips, end stops."""
+"""The simulated cube compared with facts about cubes: turns, crossing layers, slips, end stops."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOLVED = solved().facelets()
         ("U", "UUUUUUUUUBBBRRRRRRRRRFFFFFFDDDDDDDDDFFFLLLLLLLLLBBBBBB"),
         ("F", "UUUUUULLLURRURRURRFFFFFFFFFRRRDDDDDDLLDLLDLLDBBBBBBBBB"),
         ("D", "UUUUUUUUURRRRRRFFFFFFFFFLLLDDDDDDDDDLLLLLLBBBBBBBBBRRR"),
-        # The superflip, as everybody writes it.
+        # The superflip in its usual notation.
         (
             "U R2 F B R B2 R U2 L B2 R U' D' R2 F R' L B2 U2 F2",
             "UBULURUFURURFRBRDRFUFLFRFDFDFDLDRDBDLULBLFLDLBUBRBLBDB",
@@ -60,12 +60,12 @@ def twisting(
     [
         ([("R", 0.7), ("U", 0.03)], False),  # 0.3 quarters are left of R when U starts
         ([("R", 0.6), ("U", 0.03)], True),
-        ([("R", 0.6), ("U", 0.02)], False),  # a servo that creeps to its place
+        ([("R", 0.6), ("U", 0.02)], False),  # a servo that creeps to its position
         ([("R", 0.7), ("U", 0.28)], False),
         ([("R", 0.7), ("U", 0.2), ("U", 0.2)], True),
         ([("R", 0.7), ("U", 0.2), ("R", 0.25), ("U", 0.2)], False),
         ([("R", 0.92), ("U", 0.5)], False),
-        ([("R", 0.995), ("U", 0.33), ("R", 0.005)], False),  # which ends then, and does not start
+        ([("R", 0.995), ("U", 0.33), ("R", 0.005)], False),  # R ends then, and does not start
     ],
 )
 def test_a_cube_that_cuts_corners_lets_both_be_off_square_so_far(turns, collide):

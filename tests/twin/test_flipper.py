@@ -1,4 +1,4 @@
-"""Table and arms of a flipper where they are told to be: borders of zones, play, what falls."""
+"""Table and arms of a flipper at given positions: borders of zones, play, falling cubes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PLACES = (
     ArmPlace("flip", -10.0, "block", ROLL),
 )
 TOLERANCE = 0.125
-"""Quarters; as all here of few bits, so that borders are hit."""
+"""In quarters. All values here have few bits, so that borders are hit exactly."""
 LITTLE = 2.0**-10
 FREE, HELD, HALF_WAY = 0.0, 10.0, 5.0
 
 
 @dataclass
 class Table:
-    """A flipper, and what is wrong."""
+    """A flipper, and the violations it reports."""
 
     play: float | None = None
     reported: list[str] = field(default_factory=list)
@@ -45,11 +45,11 @@ class Table:
         self.flipper.update({"table": table, "lid": lid})
 
     def lift(self, part: float) -> float:
-        """Where the lid has made this part of a lift."""
+        """Return the lid's position after this fraction of a lift."""
         return -10 * (0.2 + 0.8 * part)
 
     def angles(self) -> tuple[float, float]:
-        """Quarters by which cube and bottom layer are askew."""
+        """Return the quarters by which cube and bottom layer are askew."""
         pose = self.flipper.pose()
         whole = math.atan2(pose.whole[0, 2], pose.whole[0, 0]) / (math.pi / 2)
         twist = dict(pose.layers).get("D", 0.0)
@@ -57,7 +57,7 @@ class Table:
         return whole, twist
 
     def is_changed_by(self, *moves: tuple[str, str, int]) -> bool:
-        """Whether the cube is as at first, but for turns of layers and of the whole cube."""
+        """Return whether exactly these turns of layers and of the whole cube have changed it."""
         body: CubeBody = scrambled(3, 1)
         for what, site, quarters in moves:
             if what == "turn":

@@ -1,4 +1,4 @@
-"""What motors on the faces, grippers, and a crane's parts do to a cube, and what they must not."""
+"""Effects of face motors, grippers and a crane's parts on a cube, and their violations."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Move = tuple[str, str, int]
 
 
 class Parts:
-    """The parts of a robot around a cube, moved from place to place in small steps.
+    """The parts of a robot around a cube, moved in small steps.
 
-    Rotations count in quarter turns, all other places in the motors' own units.
+    Rotations count in quarter turns, all other positions in the motors' own units.
     """
 
     def __init__(self, name: str, misadjusted: Misadjustment | None = None) -> None:
@@ -46,7 +46,7 @@ class Parts:
 
     @property
     def reported(self) -> list[str]:
-        """The kinds of violations."""
+        """Return the kinds of violations."""
         return list(dict.fromkeys(self._every_report))
 
     def move(self, steps: int = 8, **targets: float) -> Self:
@@ -59,7 +59,10 @@ class Parts:
         return self
 
     def do(self, *steps: str) -> Self:
-        """``"r1 f-1"`` turns R to 1 and F to -1 together; ``"r+"`` closes jaws, ``"r-"`` opens."""
+        """Run steps such as ``"r1 f-1"``, which turns R to 1 and F to -1 together.
+
+        ``"r+"`` closes jaws, ``"r-"`` opens them.
+        """
         for step in steps:
             targets: dict[str, float] = {}
             for word in step.split():
@@ -85,7 +88,7 @@ class Parts:
         return self.move(steps, flipper=1000.0 if back else 2000.0)
 
     def is_changed_by(self, *moves: Move) -> bool:
-        """Whether the cube is as at first, but for these."""
+        """Return whether the cube has changed by exactly these moves."""
         body: CubeBody = scrambled(self.body.size, 1)
         for what, site, quarters in moves:
             if what == "rotate":
@@ -96,7 +99,7 @@ class Parts:
 
 
 def test_a_motor_turns_while_its_driver_is_enabled():
-    """The enable input is active low; nothing drives it when the robot is switched on."""
+    """Check the enable input, which is active low and undriven when the robot is switched on."""
     profile = load_profile("six-motor")
     motor = profile.actuators_of(Stepper)["right"]
     robot, time_us = SimulatedRobot(profile, scrambled(3, 1)), 0.0
@@ -106,7 +109,7 @@ def test_a_motor_turns_while_its_driver_is_enabled():
             assert motor.pins.enable is not None
             robot.pin_changed(time_us, motor.pins.enable, level)
         robot.pin_changed(time_us, motor.pins.direction, True)
-        time_us += 1e6  # or it is the same incident as before
+        time_us += 1e6  # otherwise it is the same incident as before
         for _ in range((motor.steps_per_turn or 0) // 4):
             time_us += 2_000
             robot.pin_changed(time_us, motor.pins.step, True)
@@ -145,7 +148,7 @@ def test_motors_turn_their_faces():
     ],
 )
 def test_grippers_turn_layers_or_the_cube(robot, steps, moves):
-    """Whoever holds the cube besides decides; regripping turns nothing."""
+    """Check that the other holders of the cube decide, and that regripping turns nothing."""
     parts = Parts(robot).do(*steps)
     assert parts.is_changed_by(*moves)
     assert parts.reported == []
@@ -190,7 +193,7 @@ def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone():
     pose = parts.mechanism.pose()
     assert np.degrees(np.arccos(pose.whole[1, 1])) == pytest.approx(3.0, abs=0.01)
     assert pose.layers == ()
-    # Jaws that close on it set it square again; the others let go of a cube that they hold so.
+    # Jaws that close on the cube square it again; the others release a cube held askew.
     parts.do(f"d{off}", "d+", "r-")
     whole = parts.mechanism.pose().whole
     assert np.degrees(np.arccos(whole[0, 0])) == pytest.approx(3.0, abs=0.01)
@@ -226,7 +229,7 @@ def test_rows_that_a_crane_holds_too_softly_follow_those_that_it_turns(squisher,
     parts.raised(5).raised(2).move(squisher=squisher).turned(4 / 90).held(False).raised(0)
     twist = sum(quarters for _, quarters in parts.mechanism.pose().layers)
     assert 90 * twist == pytest.approx(degrees, abs=0.6)
-    # In the turntable as a whole the cube gets square.
+    # In the turntable as a whole the cube becomes square.
     assert parts.raised(5).mechanism.pose().layers == ()
     assert parts.reported == []
 

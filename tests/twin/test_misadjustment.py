@@ -61,7 +61,7 @@ def test_motors_deviate_within_bounds_and_servos_reach_all_their_positions(seed,
 
 
 def test_a_seed_stays_the_same_robot():
-    """People tell each other of robots by their seed."""
+    """Pin the numbers: people refer to robots by their seed."""
     robot = Misadjustment(7, 0.5)
     lid = robot.servo("lid", SERVOS["lid"], DEGREE_US)
     found = (lid.zero_us, lid.gain, lid.slack_us, lid.speed)
@@ -109,7 +109,7 @@ def test_an_arm_is_open_between_and_beyond_places_that_are_open(name, arm, at, p
 
 
 def followed_in_hold(truth: Misadjustment, lid_us: float) -> float:
-    """Degrees by which a cube follows 43 degrees below it, with the lid at a place."""
+    """Return degrees by which a cube follows 43 degrees below it, with the lid at a position."""
     mechanism = parts_of(CUBOTINO, truth).around(scrambled(3, 1), Incidents().report)
     mechanism.update({"holder": 0.0, "lid": 1335.0})
     mechanism.update({"holder": 0.0, "lid": lid_us})
@@ -125,7 +125,7 @@ def test_the_place_that_holds_is_where_a_quarter_turn_seldom_slips_and_nothing_p
     edge = truth.arm("lid").grip_degrees
 
     def error(degrees: float) -> float:
-        """Return the error of a pulse that closes the lid so far beyond its place."""
+        """Return the error of a pulse that closes the lid ``degrees`` beyond its position."""
         pulse = lid.pulse(1500 + degrees * 1000 / 180 + lid.slack_us / 2)
         key = "actuators.lid.positions_us.close"
         return position_errors(CUBOTINO, truth, {key: pulse})[key]

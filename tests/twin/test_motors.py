@@ -1,4 +1,4 @@
-"""Servos and steppers as physical things: what they follow and what they cannot."""
+"""Servos and steppers as physical things: motions they follow and motions they cannot."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def servo_of(
 
 
 def drive(servo: ServoMotor, incidents: Incidents, pulse_us: float, seconds: float) -> None:
-    """Send it pulses of this width for so long."""
+    """Send the servo pulses of this width for this time."""
     for _ in range(round(seconds * 1e6 / FRAME_US)):
         start = incidents.time_us
         servo.pulse_edge(start, True)
@@ -65,7 +65,7 @@ def test_a_servo_moves_at_its_own_speed_and_goes_limp_without_pulses(incidents):
 
 @pytest.mark.parametrize(("width", "kind"), [(150.0, "bad-pulse"), (2600.0, "past-limits")])
 def test_wrong_pulses_are_reported(incidents, width, kind):
-    """A reset in a pulse is no pulse."""
+    """Check also that a reset during a pulse is no pulse."""
     servo = servo_of(incidents)
     servo.pulse_edge(0, True)
     servo.reset()
@@ -124,7 +124,7 @@ def step(motor: StepMotor, times: list[float]) -> None:
 
 
 def ramp(top: float, acceleration: float, count: int, down: bool = True) -> list[float]:
-    """Times of ``count`` steps: from rest up to ``top`` steps/s, and down to rest again."""
+    """Return times of ``count`` steps: from rest up to ``top`` steps/s, and down to rest again."""
     times, time = [], 0.0
     for number in range(count):
         reached = min(number, count - 1 - number) if down else number
@@ -185,7 +185,7 @@ def test_a_stepper_loses_steps(stepper, incidents, case):
 
 @pytest.mark.parametrize(("harder", "loses"), [(1.0, False), (2.5, True)])
 def test_a_rotor_loses_as_much_however_fine_its_steps_are(harder, loses):
-    """A half turn with the motors of six-motor-record, or with so much more acceleration."""
+    """Make a half turn with six-motor-record's motors, at ``harder`` times their acceleration."""
     losses = []
     for microsteps in (1, 2, 4):
         limits = StepperLimits(400 * microsteps, 48_000 * microsteps, 9.88e6 * microsteps * harder)

@@ -31,10 +31,10 @@ LID_PIN, BUTTON, LIGHT = 10, 17, 27
 JAW_PIN, SENSOR_PIN = 7, 14
 OPEN_US, FRAME_US = 1534, 20_000
 MANY_FRAMES = 4_000
-"""Whose edges are read in several pieces."""
+"""Number of frames whose edges are read in several pieces."""
 
 LIMIT_S = 20.0
-"""For what would wait for ever if it went wrong."""
+"""Limit for operations that would wait for ever on a failure."""
 
 
 @pytest.fixture
@@ -44,13 +44,13 @@ def robot() -> SimulatedRobot:
 
 @pytest.fixture
 def pair() -> SimulatedRobot:
-    """A robot of two boards."""
+    """Return a robot of two boards."""
     return SimulatedRobot(load_profile("soltvvo"), scrambled(2, 1))
 
 
 @pytest.fixture(params=["robot"])
 async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[TwinServer]:
-    """The sockets of a robot, by the name of its fixture."""
+    """Yield the sockets of a robot, given the name of its fixture."""
     robot = request.getfixturevalue(request.param)
     server = TwinServer(robot, Studio(robot), SimulatedPanel(), tmp_path)
     async with server.running():
@@ -66,7 +66,7 @@ def about_no_pin(kind: Kind, time_us: float = 0) -> bytes:
 
 
 def pulses(pin: int, width_us: float, frames: int) -> bytes:
-    """Pulses for a servo, by the board's clock."""
+    """Return pulses for a servo, by the board's clock."""
     edges = (
         record(FRAME_US * number + after_us, pin, level)
         for number in range(frames)
@@ -77,7 +77,7 @@ def pulses(pin: int, width_us: float, frames: int) -> bytes:
 
 @contextmanager
 def firmware(server: TwinServer, board: str = "first") -> Iterator[socket.socket]:
-    """The connection of a board's firmware."""
+    """Yield the connection of a board's firmware."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(LIMIT_S)
         connection.connect(str(server.pins[board].path))
@@ -85,7 +85,7 @@ def firmware(server: TwinServer, board: str = "first") -> Iterator[socket.socket
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let the event loop work until ``condition()``; fails by the test's time limit."""
+    """Let the event loop run until ``condition()``. Fail after the time limit."""
     async with asyncio.timeout(LIMIT_S):
         while not condition():
             await asyncio.sleep(0.005)
@@ -140,7 +140,7 @@ async def test_pins_are_answered_while_a_picture_is_painted(server, robot, monke
         assert answer == record(5_000, 4, True, Kind.READ)
         assert robot.time_us == 5_000
         gone_on.set()
-        assert (await picture).time_us == 0  # it shows the moment at which it was asked for
+        assert (await picture).time_us == 0  # it shows the moment of the request
     assert in_time == [True]
     camera.close()
 
@@ -183,7 +183,7 @@ def test_the_same_pin_is_another_actuator_at_each_board(pair):
 
 
 def test_a_reset_is_of_one_board_alone(pair):
-    """The time of the others goes on, and so does a pulse that they have begun."""
+    """Check that the others' time goes on, and that a pulse they have begun continues."""
     first, second = (PinStream(pair, lambda _: None, board=name) for name in ("first", "second"))
     first.feed(record(0, JAW_PIN, True) + about_no_pin(Kind.TIME, 1_000))
     second.feed(record(0, JAW_PIN, True) + about_no_pin(Kind.RESET))
@@ -195,7 +195,7 @@ def test_a_reset_is_of_one_board_alone(pair):
 
 
 def granted(board: socket.socket) -> int:
-    """How many ticks it is given next."""
+    """Return the number of ticks in the next grant."""
     while True:
         ticks, _, _, kind = struct.unpack("<QHBB", board.recv(RECORD.itemsize, socket.MSG_WAITALL))
         if kind == Kind.GRANT:

@@ -1,4 +1,4 @@
-"""The simulated TMC2209, asked over its wire as its data sheet describes."""
+"""The simulated TMC2209, queried over its wire as its data sheet describes."""
 
 from __future__ import annotations
 

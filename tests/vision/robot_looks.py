@@ -1,8 +1,8 @@
 """Scans as the demonstration makes them, without its processes and without waiting.
 
-The simulated robot is moved along the tour that the planner made for it, its cameras take their
-pictures, and the scanner locates, measures and reads them. A seed says which robot looks at which
-cube, how its cameras stand, in which light and how good the pictures are.
+The simulated robot moves along the tour that the planner made for it, its cameras take their
+pictures, and the scanner locates, measures and reads them. A seed selects robot, cube, position of
+the cameras, light and quality of the pictures.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ ROBOTS = (
 
 @dataclass(frozen=True)
 class Scene:
-    """What a seed makes of the room. ``jpeg``: quality of the pictures, None: as taken.
+    """The room that a seed produces. ``jpeg``: quality of the pictures (None: as taken).
 
-    ``calibrated``: the faces are where the profile says, if the cameras stand as drawn; otherwise
-    they are searched for, which cameras that see several faces cannot do.
+    ``calibrated``: the faces are where the profile says, if the cameras stand as drawn. Otherwise
+    the scanner searches for them, which does not work with cameras that see several faces.
     """
 
     robot: str
@@ -55,7 +55,7 @@ class Scene:
 
     @classmethod
     def of_seed(cls, seed: int, harsh: float = 1.0) -> Scene:
-        """``harsh``: how many times as much spoils the pictures as usual."""
+        """Return a seed's scene. ``harsh`` multiplies everything that spoils the pictures."""
         rng = np.random.default_rng([seed, 19])
         robot = ROBOTS[seed % len(ROBOTS)]
         several = any(len(camera.views) > 1 for camera in load_profile(robot).cameras)
@@ -88,7 +88,7 @@ def _tour(robot: str, size: int) -> ScanPlan:
 
 
 class StudioCamera(SceneCamera):
-    """One camera of the simulated robot, its pictures compressed as a camera may."""
+    """One camera of the simulated robot, with its pictures compressed as cameras may do."""
 
     def __init__(self, studio: Studio, name: str, scene: Scene) -> None:
         super().__init__(self._shoot, name, period_us=100_000)

@@ -27,7 +27,7 @@ def spot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("light", "size"), [(slope, 2), (slope, 3), (slope, 5), (spot, 7)])
 def test_light_that_falls_off_is_measured_and_glare_on_a_sticker_is_not(light, size):
-    """Of one colour everywhere, so that nothing but light changes."""
+    """Use one colour everywhere, so that nothing but light changes."""
     rows, columns = np.mgrid[0:400, 0:400] / 400.0 - 0.5
     srgb = 255 * (1.055 * (0.45 * light(columns, rows)) ** (1 / 2.4) - 0.055)
     image = np.repeat(np.round(srgb).astype(np.uint8)[..., None], 3, axis=2)
@@ -41,7 +41,7 @@ def test_light_that_falls_off_is_measured_and_glare_on_a_sticker_is_not(light, s
 
 
 def plain_face(side: int = 300) -> tuple[np.ndarray, FaceGrid]:
-    """A 3x3x3's face seen straight on, 640 x 480, with its grid; borders a tenth of a sticker."""
+    """Return a 3x3x3's face seen straight on, 640 x 480, and its grid; borders: a tenth sticker."""
     colours = [(230, 230, 225), (180, 20, 30), (10, 130, 60), (235, 205, 25), (230, 95, 20)]
     image = np.full((480, 640, 3), 40, dtype=np.float64)
     cell = side // 3
@@ -65,14 +65,14 @@ def matters(linear: np.ndarray, grid: FaceGrid) -> dict[Matter, str]:
 
 
 def shaded(linear: np.ndarray, x: int, y: int) -> np.ndarray:
-    """A quarter of the picture, with this corner, in shadow."""
+    """Return the picture with the quarter that has this corner in shadow."""
     mask = np.ones((480, 640))
     mask[y : y + 240, x : x + 320] = 0.2
     return linear * cv2.GaussianBlur(mask, (0, 0), 70)[..., None]
 
 
 def shining(linear: np.ndarray, x: int, y: int) -> np.ndarray:
-    """A reflection at a place."""
+    """Return the picture with a reflection at a point."""
     columns, rows = np.meshgrid(np.arange(640), np.arange(480))
     spot = np.exp(-(((columns - x) / 50) ** 2 + ((rows - y) / 50) ** 2))
     return np.clip(linear + 1.2 * spot[..., None], 0, 1)

@@ -1,4 +1,4 @@
-"""The table of what cameras do in each situation, with the stand-ins for their libraries.
+"""The table of camera behaviour in each situation, with the stand-ins for their libraries.
 
 ``tests/system/kernel`` compares the rows of USB cameras with the real OpenCV and driver.
 """
@@ -28,7 +28,7 @@ STAND_IN = {"picamera2": "import libcamera, simplejpeg", "libcamera": ""}
 
 
 class PiStandIn(StandIn, PiBench):
-    """A camera as libcamera lists it and hands it out to one user."""
+    """A camera that libcamera lists and gives to one user at a time."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -63,7 +63,7 @@ class PiStandIn(StandIn, PiBench):
         yield camera
 
     def user_killed(self) -> Stage:
-        return self.usual()  # the kernel closes what a program leaves
+        return self.usual()  # the kernel closes what a program leaves open
 
     def absent(self) -> Stage:
         with patch.object(self, "models", []):
@@ -100,7 +100,7 @@ class PiStandIn(StandIn, PiBench):
 
 
 class UsbStandIn(StandIn, UsbBench):
-    """A webcam that has at most one user; ``driver`` is the kernel's."""
+    """A webcam with at most one user. ``driver`` is the kernel's."""
 
     def __init__(self, folder: Path) -> None:
         self.clock = FakeClock()
@@ -119,7 +119,7 @@ class UsbStandIn(StandIn, UsbBench):
         return self.device
 
     def examine(self, path: Path) -> Any:
-        """Ask the kernel."""
+        """Query the kernel."""
         busy = FakeDriver(REQBUFS=errno.EBUSY)
         return examine(path, self.driver if self.device.closed else busy)
 

@@ -1,4 +1,4 @@
-"""Cameras against fakes that keep the rules of their libraries: one table for what all must do."""
+"""Cameras with fakes that follow the rules of their libraries: one table of common requirements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Fake = FakePicamera2 | FakeV4l2
 
 
 def camera_of(*fakes: Fake, **options: Any) -> Picamera2Camera | UsbCamera:
-    """A camera that finds these devices one after the other, the last of them again and again."""
+    """Return a camera that finds these devices in turn, and the last one from then on."""
     devices = chain(fakes, repeat(fakes[-1]))
     options = {"resolution": (64, 48), "name": "top", "clock": fakes[0].clock} | options
     kind = CAMERAS[type(fakes[0])]
@@ -79,7 +79,7 @@ def test_whatever_a_library_raises_is_a_fault_in_its_words_and_the_camera_is_giv
         camera.settle()
         camera.capture()
         camera.close()
-        told = caplog.text  # that it does not close well is no reason to fail
+        told = caplog.text  # a failure to close is no reason to fail
     except CameraError as fault:
         told = str(fault)
     assert "camera top: " in told
@@ -201,7 +201,7 @@ def test_darker_pictures_are_taken_if_the_camera_can_and_the_lock_is_back(ideal_
         ((cv2.CAP_PROP_AUTOFOCUS,), {}, set()),  # a lens that does not move
         ((cv2.CAP_PROP_AUTO_EXPOSURE, cv2.CAP_PROP_AUTO_WB), {}, {EXPOSURE, WHITE}),
         ((cv2.CAP_PROP_FOCUS,), {}, {FOCUS}),
-        # Not known to the driver, which keeps the gains it has found; 0 is a place of the lens.
+        # The driver does not report them and keeps the gains it has found; 0 is a lens position.
         ((cv2.CAP_PROP_WB_TEMPERATURE,), {cv2.CAP_PROP_WB_TEMPERATURE: 0.0}, set()),
         ((cv2.CAP_PROP_FOCUS,), {cv2.CAP_PROP_FOCUS: -1.0}, set()),
         ((cv2.CAP_PROP_FOCUS,), {cv2.CAP_PROP_FOCUS: 0.0}, {FOCUS}),

@@ -1,9 +1,9 @@
-"""Long campaigns over many cubes: none is read surely wrong, most are read right.
+"""Long campaigns over many cubes: no confident reading is wrong, most readings are right.
 
 ``python -m tests.vision.test_campaigns FILE KIND FIRST COUNT [--harsh H]`` appends a line to FILE
 for each case of the numbers FIRST to FIRST + COUNT - 1, then prints the sums over the file. Cases
-that FILE has already are left out. Several may run at once, each with its own file. ``--harsh``
-multiplies what spoils the pictures.
+already in FILE are left out. Several may run at once, each with its own file. ``--harsh``
+multiplies everything that spoils the pictures.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from vision.locate.face import locate_grids
 from vision.measure.sticker_colours import StickerColours
 
 Case = tuple[str, str, Callable[[], str]]
-"""The group it is counted in, its name, and what to do for its outcome."""
+"""The group in which it counts, its name, and the function that returns its outcome."""
 
 
 def rendered(seed: int, harsh: float) -> Iterator[Case]:
-    """Whole cubes from photographs: odd seeds 3x3x3, even ones 2x2x2."""
+    """Yield whole cubes from photographs: odd seeds 3x3x3, even ones 2x2x2."""
     size = 3 if seed % 2 else 2
     yield (
         f"{size}x{size}x{size}",
@@ -59,7 +59,7 @@ def rendered(seed: int, harsh: float) -> Iterator[Case]:
 
 
 def corners(seed: int, harsh: float) -> Iterator[Case]:
-    """Whole cubes of 2 to 5 layers from two photographs of opposite corners."""
+    """Yield whole cubes of 2 to 5 layers from two photographs of opposite corners."""
     size = 2 + seed % 4
     case = partial(_read_corners, seed, size, harsh)
     yield f"{size}x{size}x{size}", str(seed), case
@@ -70,24 +70,24 @@ def _read_corners(seed: int, size: int, harsh: float) -> str:
 
 
 def synthetic(seed: int, harsh: float) -> Iterator[Case]:
-    """Scans at the level of sticker colours."""
+    """Yield scans at the level of sticker colours."""
     yield "3x3x3", str(seed), lambda: scans.reading_of(synthetic_scan(seed, 3, harsh))
 
 
 def robots(seed: int, harsh: float) -> Iterator[Case]:
-    """Whole cubes through the cameras of simulated robots."""
+    """Yield whole cubes seen by the cameras of simulated robots."""
     yield ROBOTS[seed % len(ROBOTS)], str(seed), partial(robot_looks.outcome, seed, harsh)
 
 
 def faces(seed: int, harsh: float) -> Iterator[Case]:
-    """Six faces of a cube of each size, the size not told."""
+    """Yield six faces of a cube of each size, without giving the size."""
     for size, face in product(range(2, 8), FACES):
         cube = partial(render_cube, seed, size, harsh=harsh, faces=face)
         yield f"{size}x{size}x{size}", f"{size} {face} {seed}", partial(_located, cube, face)
 
 
 def scenes(seed: int, _: float) -> Iterator[Case]:
-    """Single faces as people photograph them, the size not told."""
+    """Yield single faces as people photograph them, without giving the size."""
     face = FACES[seed % 6]
     for kind in SCENES:
         cube = partial(render_scene, kind, seed, 2 + seed % 2, face)
@@ -95,7 +95,7 @@ def scenes(seed: int, _: float) -> Iterator[Case]:
 
 
 def reasons(seed: int, _: float) -> Iterator[Case]:
-    """Rendered sets with every flaw: right if read, or if the true cause is named."""
+    """Yield rendered sets with every flaw: right if read, or if the true cause is named."""
     size = 3 if seed % 3 else 2
     for flaw in FLAWS:
         yield flaw.name, f"{flaw.name} {seed}", partial(_explained, seed, size, flaw)
@@ -110,7 +110,7 @@ def _explained(seed: int, size: int, flaw: Flaw) -> str:
 
 
 def plain(seed: int, _: float) -> Iterator[Case]:
-    """Stickerless faces of which 7, 8 and 9 pieces are of one colour, the size not told."""
+    """Yield stickerless faces with 7, 8 and 9 pieces of one colour, without giving the size."""
     for light, pieces in product(LIGHTS, (7, 8, 9)):
         cube = partial(render_plain_face, seed, light, pieces)
         yield light, f"{light} {pieces} {seed}", partial(_located, cube, "F")
@@ -127,7 +127,7 @@ def _located(render: Callable[[], RenderedCube], face: str) -> str:
 
 
 def mixed_up(size: int, _: float) -> Iterator[Case]:
-    """Every real set of a size with every mistake."""
+    """Yield every real set of a size with every mistake."""
     for real, mistake in product(known_sets(size), mistakes()):
         place = f"{mistake.source} {mistake.turns} {mistake.mirrored}"
         case = partial(scans.outcome, real.colours, real.facelets, mistake)
@@ -135,9 +135,10 @@ def mixed_up(size: int, _: float) -> Iterator[Case]:
 
 
 def put_wrongly(size: int, _: float) -> Iterator[Case]:
-    """Every real set of a size with each edge flipped and each corner twisted, and a 3x3x3 with
-    each piece exchanged with the next of its kind: no cube. Larger cubes and the 2x2x2 exist with
-    any two pieces exchanged.
+    """Yield every real set of a size as impossible cubes: each edge flipped, each corner twisted.
+
+    For a 3x3x3 also with each piece exchanged with the next of its kind. Larger cubes and the 2x2x2
+    exist with any two pieces exchanged.
     """
     for orbit in orbits(size):
         if orbit.kind not in ("corner", "edge"):
@@ -156,13 +157,13 @@ def put_wrongly(size: int, _: float) -> Iterator[Case]:
 
 
 def _impossible(colours: StickerColours, unturned: str) -> str:
-    """Return the outcome of reading what is no cube: a sure reading is wrong, whatever it says."""
+    """Return the outcome of reading an impossible cube: any confident reading is wrong."""
     found = outcome_of(lambda: read_cube(colours), unturned)
     return "wrong" if found == "right" else found
 
 
 def two_turns(number: int, _: float) -> Iterator[Case]:
-    """One of the 243 cubes two turns from solved with any picture turned."""
+    """Yield one of the 243 cubes two turns from solved with any picture turned."""
     moves, truth = scans.two_turns_from_solved()[number]
     for face, quarters in product(FACES, (1, 2, 3)):
         case = partial(scans.outcome, classic(truth), truth, turned(face, quarters))
@@ -185,8 +186,9 @@ KINDS = {
 
 
 def campaign(kind: str, numbers: range, least: float, harsh: float = 1.0) -> Callable[[int], None]:
-    """Return a long test with a case for each piece of numbers, which begins at one of ``numbers``;
-    ``least``: the share of a piece that must be right.
+    """Return a long test of campaign cases. Each case starts at one of ``numbers``.
+
+    ``least``: the fraction of a case's readings that must be right.
     """
 
     @pytest.mark.long
@@ -225,7 +227,7 @@ FEW = [ROBOTS.index(name) for name in ("cubotino", "four-arm", "six-motor", "cra
 
 @pytest.mark.parametrize("seeds", [FEW, pytest.param(range(len(ROBOTS)), marks=pytest.mark.long)])
 def test_every_robot_reads_its_cube(seeds):
-    """Some look at calibrated places, some search."""
+    """Use some robots with calibrated views and some that search."""
     assert {Scene.of_seed(seed).robot for seed in seeds} == {ROBOTS[seed] for seed in seeds}
     assert {Scene.of_seed(seed).calibrated for seed in range(len(ROBOTS))} == {True, False}
     assert [(seed, robot_looks.outcome(seed)) for seed in seeds] == [
@@ -234,7 +236,7 @@ def test_every_robot_reads_its_cube(seeds):
 
 
 def test_what_is_too_poor_to_read_is_not_read_surely():
-    """Cameras far from where they should be, lamps in the picture, noise: hardly a cube is seen."""
+    """Displace the cameras, add lamps and noise: hardly a cube is visible."""
     found = Counter(robot_looks.outcome(seed, harsh=6.0) for seed in FEW)
     assert found["wrong"] == 0
     assert found["refused"] > 0
@@ -266,14 +268,14 @@ def test_drowned_stickers_without_a_partner_are_no_exchange(seed, size):
 
 
 def rows_of(file: Path) -> list[dict[str, object]]:
-    """Return what the file has so far."""
+    """Return the rows already in the file."""
     if not file.exists():
         return []
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def main() -> None:
-    """Append the outcomes of the cases that are missing, then print the sums by group."""
+    """Append the outcomes of the missing cases, then print the sums by group."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("kind", choices=KINDS)

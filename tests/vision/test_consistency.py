@@ -1,4 +1,4 @@
-"""Turned, swapped, repeated and misaligned faces are put right and reported, or refused."""
+"""Turned, swapped, repeated and misaligned faces are corrected and reported, or refused."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ CROSS = "DUDUUUDUDFRFRRRFRFRFRFFFRFRUDUDDDUDUBLBLLLBLBLBLBBBLBL"
         (RANDOM, Explanation(PLAIN, (3,) * 6), True),
         (RANDOM, moved({0: 1, 1: 2, 2: 0}), True),
         (RANDOM, moved({1: 4, 4: 1}), True),
-        # Near the solved cube swapped and turned pictures explain what one turned picture does;
-        # and of F2 B2 with U turned no one can say whether it was U or D.
+        # Near the solved cube, swapped and turned pictures explain the same as one turned picture;
+        # and for F2 B2 with U turned nobody can say whether it was U or D.
         ("U' D", turned("R", 3), True),
         ("R U", turned("F", 1), True),
         ("F2 B2", turned("U", 1), False),
-        # A cross on every face with R and L swapped is legal, of a scheme that nobody sells.
+        # A cross on every face with R and L swapped is legal, in a colour scheme that nobody sells.
         (CROSS, moved({1: 4, 4: 1}), False),
     ],
 )
@@ -92,7 +92,7 @@ def test_the_simplest_of_several_explanations_is_taken_if_it_is_alone(truth, mis
 
 
 def test_without_usual_colours_mirrored_pictures_are_never_told_from_a_swap():
-    """Mirrored pictures, and R and L swapped: equally good cubes, each the other's mirror image."""
+    """Mirror the pictures, or swap R and L: equally good cubes, each the other's mirror image."""
     order = [2, 0, 1, 4, 5, 3]
     rgb = np.array([[250, 120, 190], [20, 20, 25], [120, 70, 30], [130, 130, 130], [90, 30, 140],
                     [120, 220, 220]], dtype=np.float64)  # fmt: skip
@@ -115,7 +115,7 @@ def test_the_same_face_seen_twice_is_named(size):
 
 
 def a_row_off(colours: StickerColours, letter: str, fill: np.ndarray) -> StickerColours:
-    """A 3x3x3 of which a face was read a row too low, ``fill`` in its last row."""
+    """Return a 3x3x3 with a face read one row too low and ``fill`` in its last row."""
     grid = colours.face(letter).linear_rgb.reshape(3, 3, 3)
     light = np.concatenate([grid[1:], fill[None]]).astype(np.float32).reshape(-1, 3)
     return with_look(colours, letter, replace(colours.face(letter), linear_rgb=light))

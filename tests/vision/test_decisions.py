@@ -1,4 +1,4 @@
-"""What is said of a decision: sure or not, which stickers, which face, and why it is refused."""
+"""Statements about a decision: confidence, doubtful stickers, the face, the reason for refusal."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from vision.measure.sticker_colours import StickerColours
 
 @cache
 def clear() -> Decision:
-    """A decision of which nothing is doubtful."""
+    """Return a decision without any doubt."""
     return decide(synthetic_scan(1, 3).colours)
 
 
 def some(size: int = 3, **values: Any) -> Verdict:
-    """The verdict on a decision as good as can be, but for ``values``."""
+    """Return the verdict on a perfect decision, except for ``values``."""
     good: dict[str, Any] = dict.fromkeys(("misfit", "worst_face"), 0.0)
     good |= {"margin": 100.0, "trust": 1.0, "doubtful": np.array([0])}
     good |= dict.fromkeys(("odds_of_assembly", "odds_of_colouring"), 100.0)
@@ -57,21 +57,21 @@ def marked(*stickers: int) -> np.ndarray:
         ({"margin": 15.8, "trust": 0.5}, False, True, False),
         ({"size": 2, "margin": 16.67}, True, True, False),  # 6.0
         ({"size": 2, "margin": 16.66}, False, True, False),
-        # A cube put together wrongly is a rival like any other.
+        # A misassembled cube is a rival like any other.
         ({"odds_of_assembly": 7.95}, True, True, False),
         ({"odds_of_assembly": 7.94}, False, True, False),
         ({"odds_of_assembly": -2.9}, False, True, False),
         ({"odds_of_assembly": -3.1}, False, True, True),
-        # Its rarity does not count where red is nearly orange.
+        # Its rarity does not count if red is nearly orange.
         ({"odds_of_assembly": 11.9, "misassembled": RARE}, True, True, False),
         ({"odds_of_assembly": 11.9, "misassembled": RARE, "has_colours_alike": 1}, 0, 1, 0),
         ({"odds_of_assembly": 12.0, "misassembled": RARE, "has_colours_alike": 1}, 1, 1, 0),
-        # Exchanged stickers: one in an otherwise sure cube is a doubt, two are a refusal.
+        # Exchanged stickers: one in an otherwise certain cube is a doubt, two are a refusal.
         ({"odds_of_colouring": -0.1, "recoloured": np.arange(2)}, True, False, False),
         ({"odds_of_colouring": -3.1, "recoloured": np.arange(2)}, True, False, True),
         ({"odds_of_colouring": -9.0, "recoloured": np.arange(1)}, True, False, False),
         ({"odds_of_colouring": -9.0, "recoloured": np.arange(1), "margin": 1.0}, 0, 0, True),
-        # So is a face of reflections.
+        # A face of reflections is a refusal as well.
         ({"misfit": 0.41}, True, False, False),
         ({"worst_face": 0.51}, True, False, False),
         ({"worst_face": 0.51, "margin": 1.0}, False, False, True),
@@ -120,7 +120,7 @@ FEATURES = LightFeatures.from_colours(StickerColours.from_srgb(2, np.full((24, 3
 
 
 def standing(scheme: str) -> np.ndarray:
-    """Features of usual colours, by the letters they stand on."""
+    """Return features of usual colours, by the letters at their places."""
     return FEATURES.to_features(USUAL)[["WRGYOB".index(name) for name in scheme]] + 0.7
 
 
@@ -151,7 +151,7 @@ def test_usual_colours_stand_as_on_a_cube_that_is_sold(scheme, known, odd):
 
 
 class Thoughts:
-    """Second thoughts about a decision, with what pictures and the corrected scan tell given."""
+    """Second thoughts about a decision, with given findings of pictures and corrected scan."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pictures = ScanExplanation(turned("R", 2), UNIQUE, None, as_it_came=True)
@@ -209,7 +209,7 @@ def test_what_else_may_have_happened_to_the_pictures_bounds_the_margin(thoughts)
     reading = thoughts.of(doubt=doubt)
     assert (reading.confident, reading.margin, reading.look_again) == (False, 0.25, "R")
     thoughts.pictures = replace(thoughts.pictures, rival=MIRRORED)
-    assert thoughts.of().look_again == "R"  # which the two explanations turn differently
+    assert thoughts.of().look_again == "R"  # the two explanations turn it differently
     thoughts.pictures = replace(thoughts.pictures, lead=5.99)
     assert thoughts.of(margin=1.5).margin == calibrate_margin(1.5)
     thoughts.pictures = replace(thoughts.pictures, lead=6.0)

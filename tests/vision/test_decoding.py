@@ -1,7 +1,7 @@
 """The kernel's decoding: its figures for random colours, and the arrays it rejects.
 
-The figures pin every term of the formulas to the sixth digit; nothing else shows a wrong one. The
-cubes are none: numbers drawn at random, for which no outcome is likelier than another. If a formula
+The figures pin every term of the formulas to the sixth digit; nothing else reveals a wrong one. The
+inputs are no cubes but random numbers, for which no outcome is likelier than another. If a formula
 changes on purpose, print the figures anew with ``python -m tests.vision.test_decoding``.
 """
 
@@ -22,7 +22,7 @@ from vision.measure.colour_space import LightFeatures
 
 
 def figure(*arrays: object) -> float:
-    """One number in which every number of the arrays counts another way."""
+    """Return one number in which every number of the arrays has another weight."""
     flat = np.concatenate([np.asarray(one, float).ravel() for one in arrays])
     return float(flat @ np.random.default_rng(len(flat)).uniform(0.5, 1.5, len(flat)))
 
@@ -32,8 +32,9 @@ def figure_of(model: CubeModel) -> float:
 
 
 def scan(size: int) -> tuple[Observations, CubeModel, np.ndarray]:
-    """Six faces of a size in light that differs from face to face, some stickers too bright, a
-    model of their colours, and their letters.
+    """Return six faces of a size, a model of their colours, and their letters.
+
+    The light differs from face to face, and some stickers are too bright.
     """
     rng = np.random.default_rng(size)
     count = 6 * size * size
@@ -52,39 +53,39 @@ def scan(size: int) -> tuple[Observations, CubeModel, np.ndarray]:
 
 
 def evidence(size: int, strict: bool) -> float:
-    """The cost of every colour for every sticker, and the share of inliers."""
+    """Return the figure of each sticker's cost of every colour, and of the share of inliers."""
     seen, model, _ = scan(size)
     found = seen.evidence(model, strict=strict)
     return figure(found.cost, found.inlier)
 
 
 def costs(size: int) -> float:
-    """The light on stickers, the spread of colours, and the total cost."""
+    """Return the figure of the light on stickers, the spread of colours, and the total cost."""
     seen, model, letters = scan(size)
     far = seen.deviation(model, letters)
     return figure(far, seen.start(model.mean).covariance, [seen.total_cost(model, letters)])
 
 
 def fitted(size: int, rounds: int) -> float:
-    """Colours fitted to known stickers."""
+    """Return the figure of colours fitted to known stickers."""
     seen, model, letters = scan(size)
     return figure_of(seen.fit(model, letters, rounds))
 
 
 def estimated(size: int, patience: int) -> float:
-    """Colours estimated with the pieces that exist."""
+    """Return the figure of colours estimated with the pieces that exist."""
     seen, model, _ = scan(size)
     return figure_of(seen.estimate(model, orbits(size), patience))
 
 
 def shared(size: int) -> float:
-    """Probabilities of letters at two temperatures."""
+    """Return the figure of probabilities of letters at two temperatures."""
     cost = np.random.default_rng(size).uniform(0, 9, (6 * size * size, 6))
     return figure(*(shares(cost, orbits(size), temperature) for temperature in (1.0, 3.0)))
 
 
 def named(size: int) -> float:
-    """The cheapest cube under other names of the colours, and how few have to be solved."""
+    """Return the figure of the cheapest cube under other colour names and the count of trials."""
     rng = np.random.default_rng(size)
     pieces = kernel_pieces(orbits(size))
     found: list[object] = []
@@ -93,13 +94,13 @@ def named(size: int) -> float:
         relaxed = pieces.relaxed_costs(cost, all_namings())
         naming, least, solved = pieces.cheapest_naming(cost, all_namings(), np.inf)
         nothing, _, tried = pieces.cheapest_naming(cost, all_namings(), least - 1e-3)
-        # Without centres several names cost the same, up to rounding.
+        # Without centres several names have the same cost, up to rounding.
         found += [relaxed, [naming if size % 2 else -1, least, solved, nothing, tried]]
     return figure(*found)
 
 
 def turned(size: int) -> float:
-    """Bounds for pictures that may be turned."""
+    """Return the figure of bounds for pictures that may be turned."""
     rng = np.random.default_rng(size)
     cost = rng.uniform(0, 9, (6 * size * size, 6))
     cells = np.arange(size * size).reshape(size, size)
@@ -153,7 +154,7 @@ ROOM = (np.empty(18), np.empty(54), np.empty(30))
 ESTIMATING = (np.ones(1), 0, 0.0, 0, *ROOM)
 
 
-# Nothing of the kernel's is kept beyond a test.
+# Kernel objects live no longer than a test.
 def ranked(*shape: int, ranks: int = 1) -> _native.RankedArrangements:
     return _native.RankedArrangements(np.ones(shape), ranks)
 

@@ -54,9 +54,9 @@ def test_stickers_carry_the_letters_that_people_call_their_colours_by(monkeypatc
     assert {word for word in drawn if len(word) == 1} == set(NAMES)
     order = np.arange(54)
     assert colour_names(colours, order, reading.facelets) == dict(zip(FACES, NAMES, strict=True))
-    # The same cube with its colours permuted: the letters go with the colours, not with the faces.
+    # The same cube with its colours permuted: the letters belong to the colours, not to the faces.
     turned = str.translate(reading.facelets, str.maketrans("URFDLB", "FURBDL"))
     assert colour_names(colours, order, turned)["F"] == "W"
-    # Colours that nobody has a letter for keep the letters of the faces.
+    # Colours without a usual letter keep the letters of the faces.
     grey = replace(colours, linear_rgb=np.full_like(colours.linear_rgb, 0.2))
     assert colour_names(grey, order, reading.facelets) == {}

@@ -1,6 +1,6 @@
-"""Patches, lattices, windows and grids of faces by themselves: what a search of a picture rests on.
+"""Patches, lattices, windows and grids of faces by themselves: the basis of a picture's search.
 
-Lattices stand among thousands of patches, as a picture full of texture has them.
+Lattices are hidden among thousands of patches, as in a picture full of texture.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from vision.locate.lattice import Blobs, Lattice, edge_strength, find_blobs, fin
 
 
 def squares(centres: np.ndarray, sides: np.ndarray | float) -> Blobs:
-    """Upright squares with sides in pixels."""
+    """Return upright squares with sides in pixels."""
     areas = np.square(np.broadcast_to(sides, len(centres))).astype(np.float64)
     return Blobs(centres.astype(np.float64), areas, areas[:, None, None] / 12.0 * np.eye(2))
 
 
 def nodes(columns: int) -> np.ndarray:
-    """Column and row of the nodes of a lattice, row by row."""
+    """Return column and row of the nodes of a lattice, row by row."""
     every = [[x, y] for y in range(columns) for x in range(columns)]
     return np.array(every, dtype=np.float64)
 
 
 def placed(lattice: Lattice) -> list[list[int]]:
-    """The nodes of a lattice, counted from its first column and row."""
+    """Return the nodes of a lattice, counted from its first column and row."""
     return sorted((lattice.nodes - lattice.nodes.min(axis=0)).tolist())
 
 
 def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it():
-    """As a reflection across the middle of a 3x3x3 leaves them."""
+    """Remove the patches that a reflection across the middle of a 3x3x3 hides."""
     seen = nodes(3)[[0, 1, 2, 6, 7, 8]]
     blobs = squares(30.0 * seen, 27.0)
     assert find_lattices(blobs) == []
@@ -44,7 +44,7 @@ def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it():
 
 
 def test_memory_does_not_grow_with_the_pairs_of_patches():
-    """A face of nine stickers among 4000 squares anywhere."""
+    """Search a face of nine stickers among 4000 squares anywhere."""
     rng = np.random.default_rng(1)
     width = 30.0 * 4000**0.5
     anywhere = squares(rng.uniform(0, width, (4000, 2)), rng.uniform(6, 12, 4000))
@@ -58,7 +58,7 @@ def test_memory_does_not_grow_with_the_pairs_of_patches():
 
 
 def drawn(shape: str, side: int, colour: tuple[int, int, int] = (200, 60, 40)) -> np.ndarray:
-    """A shape of that side in the middle of 200 x 200 dark pixels."""
+    """Return a shape of that side in the middle of 200 x 200 dark pixels."""
     image = np.full((200, 200, 3), 10, np.uint8)
     low, high = 100 - side // 2, 100 - side // 2 + side
     third = side // 3
@@ -160,7 +160,7 @@ def test_patches_of_one_face_stand_on_nodes_and_are_about_as_large(off, area, ta
 
 
 def stickers(size: int, left: int, top: int) -> np.ndarray:
-    """A picture of a face of many colours, 32 pixels each, on black, in a grey room."""
+    """Return a picture of a face of many colours, 32 pixels each, on black, in a grey room."""
     image = np.full((240, 320, 3), 120, np.uint8)
     image[top : top + 32 * size, left : left + 32 * size] = 8
     rng = np.random.default_rng(1)
@@ -171,7 +171,7 @@ def stickers(size: int, left: int, top: int) -> np.ndarray:
 
 
 def laid(left: float, top: float) -> np.ndarray:
-    """The homography of nodes 32 pixels apart."""
+    """Return the homography of nodes 32 pixels apart."""
     return np.array([[32.0, 0, left], [0, 32.0, top], [0, 0, 1]])
 
 
@@ -203,7 +203,7 @@ def test_a_sticker_of_two_colours_is_not_even_unless_a_reflection_may_lie_on_it(
     cell[:, 14:] = (255, 255, 255)
     plain, lit = evidence(image), evidence(image, reflections=True)
     assert (plain.even[3, 3], lit.even[3, 3]) == (0, pytest.approx(0.8))
-    for beside in ((0, 0, 0), (255, 90, 20)):  # darker is no reflection, nor what lacks a channel
+    for beside in ((0, 0, 0), (255, 90, 20)):  # no reflection: darker, or lacks a channel
         cell[:, 14:] = beside
         assert evidence(image, reflections=True).even[3, 3] < 0.8 + 1e-6
     others = np.ones((7, 7), dtype=bool)
@@ -220,7 +220,7 @@ def test_the_window_on_the_face_is_marked_and_what_goes_on_past_it_is_not():
     assert best.mark > 0.95
     assert all(window.mark < 0.3 for window in rest)
     (three, *_) = windows.find_windows(picture, blobs, lattice, (3,))
-    assert three.mark < 0.1  # a row goes on beside it
+    assert three.mark < 0.1  # another row follows beside it
     for off, found in ((0.0, True), (0.25, True), (0.35, False)):
         hinted = laid(95.5 + 32 * off, 55.5)
         near = windows.window_at(picture, blobs, hinted, 4)

@@ -36,8 +36,8 @@ def test_faces_of_every_size_are_found_without_being_told_the_size(size):
 @pytest.mark.parametrize(
     ("seed", "hidden"),
     [
-        (100_047, "D"),  # a reflection hides what the four stickers have in common
-        (1_203_500, ""),  # tilted by 34 degrees, another side shows nearly as clearly
+        (100_047, "D"),  # a reflection hides the common property of the four stickers
+        (1_203_500, ""),  # tilted by 34 degrees; another side is nearly as visible
     ],
 )
 def test_six_pictures_show_where_the_face_is_that_one_does_not(seed, hidden):
@@ -57,7 +57,7 @@ def test_pictures_without_a_cube_have_no_face():
 
 
 def covered(cube: RenderedCube, face: str, share: float) -> np.ndarray:
-    """The face's photograph with its lower part hidden behind something grey."""
+    """Return the face's photograph with its lower part hidden behind something grey."""
     image = cube.frames[face].image.copy()
     low, high = cube.corners[face].min(axis=0), cube.corners[face].max(axis=0)
     image[int(high[1] - share * (high[1] - low[1])) :] = 90
@@ -69,7 +69,7 @@ def test_a_face_half_covered_is_not_taken_for_a_smaller_one():
     for seed in range(8):
         cube = render_cube(3000 + seed, 3, stickerless=False, max_tilt=10, faces="F")
         taken += any(grid.fit > 0.6 for grid in locate_grids(covered(cube, "F", 0.36)))
-    # Where glare hides one of the three columns as well, nobody could tell.
+    # If glare also hides one of the three columns, nobody could tell.
     assert taken <= 1
 
 
@@ -82,7 +82,7 @@ def test_a_face_cut_by_the_edge_of_the_picture_is_not_read_a_row_off():
         height = int(cube.corners["F"][2:, 1].min()) - top
         grids = locate_grids(image[top + height // 3 :])
         taken += bool(grids) and grids[0].fit >= 0.7
-    # Where a logo and glare hide what is left of a column as well, nobody could tell.
+    # If a logo and glare also hide the rest of a column, nobody could tell.
     assert taken <= 1
 
 
@@ -102,7 +102,7 @@ def test_a_hint_from_another_picture_finds_what_glare_hides():
 
 
 def shining(cube: RenderedCube, face: str) -> np.ndarray:
-    """The face's photograph with a reflection right across the middle row of three."""
+    """Return the face's photograph with a reflection right across the middle row of three."""
     image = cube.frames[face].image
     unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
     to_face = cv2.getPerspectiveTransform(cube.corners[face].astype(np.float32), unit)
@@ -142,8 +142,9 @@ def test_noise_of_any_shape_never_breaks_the_locator(seed, shape):
     ],
 )
 def test_faces_are_found_where_people_photograph_them(kind, seeds):
-    """Faces that one look at one scale, for dark lines and without reflections misses; the first
-    three on the white wall it does not.
+    """Find faces that a single search misses: one scale, dark lines, no reflections.
+
+    The first three are on a white wall, where it does not miss them.
     """
     for seed in seeds:
         face = FACES[seed % 6]
@@ -154,7 +155,7 @@ def test_faces_are_found_where_people_photograph_them(kind, seeds):
 
 @pytest.mark.parametrize("light", LIGHTS)
 def test_a_stickerless_face_of_one_colour_is_found_by_the_gaps_of_its_pieces(light):
-    """No step between its pieces reaches the levels that count as edges at first."""
+    """Use light in which no step between pieces reaches the initial threshold for edges."""
     for seed in (0, 4, 7):
         cube = render_plain_face(seed, light, 9)
         (grid, *_) = locate_grids(cube.frames["F"].image)

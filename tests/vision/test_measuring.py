@@ -1,4 +1,4 @@
-"""From pixels to colours: stickers in linear light, looks merged, log light, stored colours."""
+"""Pixels become colours: stickers in linear light, looks merged, log light, stored colours."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CORNERS = np.array([[40, 30], [340, 30], [340, 330], [40, 330]], dtype=np.float3
 
 
 def face(noise: float = 2.0) -> np.ndarray:
-    """A face of nine stickers of 80 pixels on black, 100 apart."""
+    """Return a face of nine stickers of 80 pixels on black, 100 apart."""
     image = np.full((360, 380, 3), 14, dtype=np.float64)
     for number, colour in enumerate(COLOURS):
         row, column = divmod(number, 3)
@@ -93,7 +93,7 @@ SQUARE = np.array([[[10, 10], [30, 10], [30, 30], [10, 30]]], dtype=np.float32)
 
 
 def lines(colour: tuple[int, int, int], over: tuple[int, int, int], count: int) -> FaceColours:
-    """A look at SQUARE, ``count`` of whose ten rows of samples are painted over."""
+    """Return a look at SQUARE with ``count`` of its ten rows of samples painted over."""
     image = np.full((41, 61, 3), colour, dtype=np.uint8)
     steps = [*(10 + 20 * np.linspace(0.14, 0.86, 10)), 41]
     image[: int(np.ceil((steps[count - 1] + steps[count]) / 2)) if count else 0] = over
@@ -102,7 +102,7 @@ def lines(colour: tuple[int, int, int], over: tuple[int, int, int], count: int) 
 
 @pytest.mark.parametrize(("rows", "saturated"), [(0, False), (3, False), (4, True), (10, True)])
 def test_a_sticker_is_clipped_where_more_than_three_tenths_are(rows, saturated):
-    """Of a colour near the top of one channel, so that all of it is one colour."""
+    """Use a colour near the top of one channel, so that the sticker counts as one colour."""
     assert lines((251, 60, 30), (254, 60, 30), rows).saturated.tolist() == [saturated]
 
 
@@ -137,7 +137,7 @@ def test_darker_pictures_are_taken_while_stickers_clip(enough, asked):
 def part(
     light: float, spread: float = 0.0, saturated: bool = False, valid: bool = True, **more: object
 ) -> FaceColours:
-    """A look at four stickers, all alike."""
+    """Return a look at four identical stickers."""
     return FaceColours(
         np.full((4, 3), light, np.float32),
         np.full((4, 3), spread, np.float32),
@@ -148,7 +148,7 @@ def part(
 
 
 def test_two_looks_are_weighed_by_their_scatter_in_the_exposure_of_the_first():
-    """Variances of what the spread is, after scaling, and two thousandths of noise."""
+    """Weigh by variances: the spread squared after scaling, and noise of two thousandths."""
     first, second = part(0.6, spread=0.010), part(0.2, spread=0.002)
     second.linear_rgb[0] = 0.22
     merged = merge_faces([first, second])
@@ -167,7 +167,7 @@ FULL, HIDDEN = {"saturated": True}, {"valid": False}
 @pytest.mark.parametrize(
     ("first", "second", "light", "saturated", "valid"),
     [
-        # No sticker tells the exposures' ratio: it is taken to be 1.
+        # No sticker shows the ratio of exposures: it is assumed to be 1.
         ({}, HIDDEN, 0.6, False, True),
         (HIDDEN, {}, 0.3, False, True),
         (HIDDEN, HIDDEN, None, False, False),
@@ -176,7 +176,7 @@ FULL, HIDDEN = {"saturated": True}, {"valid": False}
         (FULL, FULL, 0.45, True, True),
         (FULL, HIDDEN, 0.6, True, True),
         (HIDDEN, FULL, 0.3, True, True),
-        # Never seen well: not valid is not saturated either.
+        # Never seen well: a sticker that is not valid is not saturated either.
         (FULL | HIDDEN, {}, 0.3, False, True),
         ({}, FULL | HIDDEN, 0.6, False, True),
     ],
@@ -208,7 +208,7 @@ def scan(light: np.ndarray) -> StickerColours:
 
 
 def test_features_are_log_light_over_a_floor():
-    """The level is of what was seen, and never nothing."""
+    """Check that the level comes from valid stickers and is never zero."""
     colours = scan(np.random.default_rng(1).uniform(0.05, 0.9, (24, 3)))
     colours.linear_rgb[:6] = 5.0
     found = LightFeatures.from_colours(replace(colours, valid=np.arange(24) >= 6, looks={}))
@@ -226,14 +226,14 @@ def test_features_are_log_light_over_a_floor():
 
 
 def test_the_light_of_a_face_is_taken_out_of_stored_colours():
-    """Faces that are lit differently, and stickers that glare, clip or were not seen."""
+    """Use faces in different light, and stickers that glare, clip or were not seen."""
     lamps = np.array([1.0, 1.0, 1.0, 0.3, 1.0, 1.0])
     colours = scan(PALETTE[INDEX] * np.repeat(lamps, 9)[:, None])
     spoilt = replace(colours, linear_rgb=colours.linear_rgb.copy(), looks={})
     spoilt.linear_rgb[::4] = 3.0
     spoilt.saturated[::8] = True
     spoilt.valid[4::8] = False
-    # Blue was seen on the dark face alone; then a face was not seen.
+    # First blue is seen on the dark face alone; then one face is not seen.
     of_face = np.repeat(np.arange(6), 9)
     blue = (FACES.index("B") != INDEX) | (of_face == FACES.index("D"))
     for seen in (

@@ -1,4 +1,4 @@
-"""Cubes put together wrongly, by colours alone: named, never taken for another cube."""
+"""Misassembled cubes, by colours alone: named, never taken for another cube."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCRAMBLED = Cube.solved().apply("R U2 F' L D B2 R' U").facelets()
 
 
 def moved(*places: tuple[Ints, Ints], size: int = 3) -> Ints:
-    """The sticker that comes to each place: those of the second to the first of each pair."""
+    """Return the source of each place's sticker: the second of each pair goes to the first."""
     order = np.arange(6 * size * size)
     for place, source in places:
         order[place] = source
@@ -113,8 +113,8 @@ ALEX = SHARED / "vision_cases" / "alex"
 def test_flips_under_reflections_are_never_sure():
     seen = scan_folder(ALEX).colours
     assert read_cube(seen).confident
-    # Red and orange stickers in a reflection look nearly as much like each other's colour, so that
-    # another cube is near, and a model that misses the orange ones takes it.
+    # Red and orange stickers in a reflection look nearly alike, so another cube is near, and a
+    # model that misses the orange ones takes it.
     pairs = [np.array(pair) for pair in ((30, 50), (1, 50), (25, 43), (25, 46))]
     hidden = [moved((pair, pair[::-1])) for pair in pairs]
     for order in [*FLIPS, *TWISTS, *EXCHANGES, *hidden]:

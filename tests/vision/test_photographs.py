@@ -36,7 +36,7 @@ def encoded(suffix: str, image: np.ndarray = IMAGE) -> bytes:
 def png(
     width: int, height: int, bits: int = 8, colour: int = 2, first: bytes = b"IHDR", end: int = 0
 ) -> bytes:
-    """A PNG file whose header promises a picture; ``end`` bytes of it are missing."""
+    """Return a PNG file whose header promises a picture. Its last ``end`` bytes are missing."""
 
     def chunk(name: bytes, body: bytes) -> bytes:
         checksum = zlib.crc32(name + body)
@@ -83,7 +83,7 @@ def extended(width: int, height: int) -> bytes:
 
 
 THUMBNAIL = marker(0xE1, b"\xff\xc0\x00\x11\x08\x00\x01\x00\x01\x03" + bytes(9) + b"\xff\xd9")
-"""A small picture inside: not the frame, and not the end."""
+"""An embedded small picture: neither the frame nor the end."""
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ THUMBNAIL = marker(0xE1, b"\xff\xc0\x00\x11\x08\x00\x01\x00\x01\x03" + bytes(9) 
             (jpeg(0xC2, 3, 8, before), ("JPEG", 700, 300, 8, "rgb"))
             for before in (
                 THUMBNAIL,
-                b"\xff\xff",  # filled up before a marker
+                b"\xff\xff",  # fill bytes before a marker
                 *(bytes([0xFF, alone]) for alone in (0x01, 0xD0, 0xD7)),  # nothing follows these
-                # Tables: of Huffman codes, of arithmetic coding, what is reserved.
+                # Tables: of Huffman codes, of arithmetic coding, and reserved ones.
                 *(marker(code, bytes(9)) for code in (0xC4, 0xC8, 0xCC, 0xDB, 0xDD, 0xE0, 0xFE)),
             )
         ),
-        # Rows of 24 bits are filled up to 4 bytes; negative heights begin at the top.
+        # Rows of 24 bits are padded to 4 bytes; negative heights begin at the top.
         (bmp(5, 3, 24, 48), ("BMP", 5, 3, 8, "rgb")),
         (bmp(5, -3, 24, 48), ("BMP", 5, 3, 8, "rgb")),
         (bmp(-5, 3, 32, 60), ("BMP", 5, 3, 8, "rgb")),

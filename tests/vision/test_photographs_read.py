@@ -1,4 +1,4 @@
-"""From photographs and real scans to cubes: right at the first look, never surely wrong."""
+"""Photographs and real scans become cubes: right at the first look, never confidently wrong."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_cubes_are_read_from_photographs(size, least):
 
 @pytest.fixture(scope="module")
 def shining() -> RenderedCube:
-    """A 2x2x2 with so much reflection on L that nothing like a face shows there."""
+    """Return a 2x2x2 with so much reflection on L that nothing there looks like a face."""
     return render_cube(312, 2, at=replace(SCENES["shine"], hand_held=False))
 
 
@@ -70,7 +70,7 @@ CASES = SHARED / "vision_cases"
     ],
 )
 def test_the_answer_does_not_depend_on_the_number_of_pixels(name, side):
-    """A solved stickerless cube seen from aside, and white stickers on white plastic."""
+    """Use a solved stickerless cube seen from the side, and white stickers on white plastic."""
     frames = scan_folder(CASES / name, may_doubt=True).frames
     small = {
         face: replace(frame, image=shrink(frame.image, side)[0]) for face, frame in frames.items()
@@ -81,7 +81,7 @@ def test_the_answer_does_not_depend_on_the_number_of_pixels(name, side):
 
 
 def without(cube: RenderedCube, *faces: str) -> RenderedCube:
-    """The cube's pictures, those of ``faces`` of an empty room."""
+    """Return the cube's pictures, with an empty room in place of ``faces``."""
     room = random_room(np.random.default_rng(1), (640, 480))
     image = expose(room, Exposure(), np.random.default_rng(2))
     return replace(cube, frames=cube.frames | {face: Frame(image, face, 0) for face in faces})
@@ -103,7 +103,7 @@ def test_a_face_under_reflections_is_measured_where_the_others_are(shining, cube
     assert reading.confident and is_true(reading.facelets, shining.facelets)
     found = json.loads(read_by_command(shining, tmp_path))
     assert is_true(found["facelets"], shining.facelets)
-    # A picture of something else is named by the command, and two are never measured.
+    # The command names a picture of something else, and never measures two of them.
     missed = read_by_command(without(cube, "F"), tmp_path)
     assert "picture F" in missed and "facelets" not in missed
     with pytest.raises(OddView, match="picture F"):
@@ -122,7 +122,7 @@ def test_the_cube_chooses_the_place_that_makes_a_sure_one():
 
 @pytest.mark.parametrize(("shrunk", "width"), [(0.2, 1600), (0.15, 3200)])
 def test_large_photographs_are_looked_at_as_large_as_they_must_be(tmp_path, shrunk, width):
-    """A face 12 pixels a sticker is found at half the size; at 8 the whole pictures are needed."""
+    """Find a face with 12 pixels per sticker at half the size. With 8 it takes full pictures."""
     cube = render_cube(500_051, 3)
     for face, frame in cube.frames.items():
         far = cv2.resize(frame.image, None, fx=shrunk, fy=shrunk, interpolation=cv2.INTER_AREA)
@@ -159,7 +159,7 @@ def small_scans() -> list[RealSet]:
 @real
 def test_real_scans_are_read_right_or_left_open(small_scans):
     found = {own.name: reading_of(own) for own in small_scans if not own.is_corrupt}
-    # In one of them red and orange cannot be told apart.
+    # In one of them red and orange cannot be distinguished.
     assert Counter(found.values())["right"] >= len(found) - 4, found
     assert sum(result in ("right", "unsure") for result in found.values()) >= len(found) - 1, found
     assert "wrong" not in found.values(), found
@@ -180,7 +180,7 @@ def test_real_scans_with_a_face_a_row_off_are_refused(small_scans):
 
 @real
 def test_altered_scans_are_never_surely_wrong(small_scans):
-    """Some mistakes for each scan, others for the next."""
+    """Use some mistakes for each scan, and others for the next."""
     every = list(mistakes())
     counts: Counter[str] = Counter()
     for number, own in enumerate(own for own in small_scans if not own.is_corrupt):

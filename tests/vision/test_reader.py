@@ -17,13 +17,13 @@ from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
 
 
 def solved(order, palette="classic", size=2):
-    """A solved cube with the palette's colours, by their letters there, on the faces URFDLB."""
+    """Return a solved cube with the palette's colours, by letter, on the faces URFDLB."""
     rgb = [SCHEMES[palette][colour] for colour in order for _ in range(size * size)]
     return StickerColours.from_srgb(size, rgb)
 
 
 def outcomes(seeds, size, shine, remeasure=None):
-    """Count the outcomes of scans with ``shine(look)`` more light in every look: none is wrong."""
+    """Count the outcomes of scans with ``shine(look)`` more light in every look; none is wrong."""
     counts = Counter()
     for seed in seeds:
         scan, faces = synthetic_scan(seed, size), {}
@@ -56,7 +56,7 @@ def test_a_solved_cube_of_any_scheme(palette):
 
 
 def test_a_mirrored_scheme_of_a_pocket_cube_might_be_swapped_faces():
-    """R and L exchanged: a legal cube of a scheme that nobody sells."""
+    """Exchange R and L: a legal cube in a colour scheme that nobody sells."""
     odd = solved("ULFDRB")
     assert not read_cube(odd).confident
     assert read_cube(odd, scheme="WOGYRB").confident
@@ -102,14 +102,14 @@ CENTRES = {0: 0, 1: 0.2, 3: 0.24, 4: 0.8, 5: 0.24, 7: 0.016}
 @pytest.mark.parametrize(
     ("size", "shine", "least"),
     [
-        # On every centre; or one wing of each picture, nearly white, which keeps its tint.
+        # On every centre; or on one wing of each picture, nearly white, which keeps its tint.
         (3, CENTRES, 0),
         (5, {22: 0.45}, 4),
         (7, {45: 0.45}, 4),
     ],
 )
 def test_a_lamp_behind_the_camera_makes_no_sure_wrong_cube(size, shine, least):
-    """The same place shines in all six pictures."""
+    """Let the same place shine in all six pictures."""
     more = np.zeros((size * size, 1))
     more[list(shine)] = np.array(list(shine.values()))[:, None]
     counts = outcomes(range(6), size, lambda _: more, FaceColours.from_light)
@@ -125,8 +125,10 @@ def test_centres_that_a_lamp_makes_paler_name_the_faces_until_it_drowns_them(shi
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_exchanged_stickers_are_named_and_never_passed_over(size):
-    """Clean colours that no legal cube has: the nearest one would contradict what was seen, in both
-    places (refused) or, where a legal cube is one sticker away, in one (unsure).
+    """Use clean colours that no legal cube has.
+
+    The nearest legal cube contradicts the colours in both places (refused) or, if one is only one
+    sticker away, in one place (unsure).
     """
     refused = unsure = named = 0
     for seed in range(40):
@@ -139,15 +141,15 @@ def test_exchanged_stickers_are_named_and_never_passed_over(size):
         else:
             unsure += not reading.confident
             named += not reading.confident and len(reading.doubtful) == 1
-    # Colours as close as red and orange in warm light may pass for noise, and on a 2x2x2 another
-    # legal cube may come of it.
+    # Colours as close as red and orange in warm light may pass for noise, and on a 2x2x2 the result
+    # may be another legal cube.
     assert refused >= 12
     assert refused + unsure >= 32
     assert named >= 30
 
 
 def test_one_shaded_sticker_is_to_be_looked_at_again():
-    """A yellow sticker that shows blue, as in a deep shadow, on an otherwise clear cube."""
+    """Show a yellow sticker as blue, as in a deep shadow, on an otherwise clear cube."""
     scan = synthetic_scan(12, 3)
     place = next(i for i, letter in enumerate(scan.facelets) if letter == "D" and i % 9 == 2)
     light = scan.colours.linear_rgb.copy()
@@ -164,7 +166,7 @@ def test_one_shaded_sticker_is_to_be_looked_at_again():
 
 @pytest.mark.parametrize("seed", [5000134, 7320230, 7320552, 7321025])
 def test_overlapping_colours_in_a_scan_that_scatters_leave_it_open(seed):
-    """Four stickers off each, red for orange, with margins of 8 to 14 by the likelihood alone."""
+    """Use readings with four wrong stickers, red for orange; likelihood margins of 8 to 14."""
     scan = synthetic_scan(seed, 3, harsh=3.0)
     assert reading_of(scan) != "wrong"
     decision = decide(scan.colours)
@@ -184,7 +186,7 @@ def test_first_looks_are_read_right_and_never_wrong(size, count, least):
 
 
 def test_stated_confidence_matches_how_often_it_is_right():
-    """In harsh light, where many readings are unsure."""
+    """Use harsh light, where many readings are unsure."""
     stated, right = [], []
     for seed in range(70):
         scan = synthetic_scan(seed, 3, harsh=3.0)

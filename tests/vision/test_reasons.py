@@ -1,4 +1,4 @@
-"""The reason why photographs cannot be read is the one that is true of all of them."""
+"""The reason given for unreadable photographs is the one that is true of all of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ READ_ALL_THE_SAME = {"dark-all"}
 
 @pytest.mark.parametrize(
     "flaw",
-    # A flaw of every picture takes twice the time and shows the same.
+    # A flaw in every picture takes twice the time and has the same result.
     [pytest.param(flaw, marks=[pytest.mark.long] * flaw.every, id=flaw.name) for flaw in FLAWS],
 )
 def test_the_true_cause_and_its_picture_are_named(flaw, cube):
@@ -50,12 +50,12 @@ def test_the_true_cause_and_its_picture_are_named(flaw, cube):
 @pytest.mark.parametrize(
     ("seed", "name"),
     [
-        # Walls of the colour of skin, one where the lamp's light falls off over it.
+        # Walls of the colour of skin, one with the lamp's light falling off over it.
         (850_003, "cut"),
         (850_000, "empty"),
         # The last whole stickers end farther from the picture's edge than they are long.
         (850_004, "cut"),
-        # A dark wall with something bright before it.
+        # A dark wall with something bright in front of it.
         (850_007, "empty"),
         # White stickers of a 4x4x4 lie on the borders of a 3x3x3.
         (850_001, "size"),
@@ -95,7 +95,7 @@ def test_a_face_at_the_edge_of_the_picture_is_not_cut_off_where_the_others_show_
 
 
 def test_one_picture_alone_is_no_cube_of_another_size(cube):
-    """Four of nine stickers may look like a 2x2x2, but no cube changes its size."""
+    """Show four of nine stickers like a 2x2x2: no cube changes its size."""
     searches = {
         face: SearchResult(frame.image, 3, FaceGrid.from_corners(cube.corners[face], 3))
         for face, frame in cube.frames.items()
@@ -119,7 +119,7 @@ def test_what_a_calibrated_camera_shows_is_weighed(cube):
 
 @pytest.mark.skipif(len(FOLDERS) < 2, reason="no real scans beside the checkout")
 def test_a_picture_of_nothing_that_suits_another_cube_is_not_believed():
-    """A room in the place of a face was read as another 2x2x2 for sure."""
+    """Put a room in place of a face, which was once confidently read as another 2x2x2."""
     folder = FOLDERS[0] / "images" / "2x2x2-random-03_2019-03-01"
     scan = scan_folder(folder)
     known = json.loads((folder / "expected.json").read_text())["expected_dbl_normalised"]

@@ -19,14 +19,14 @@ from vision.locate.two_corners import scan_corners
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 def test_cubes_are_read_from_two_corners(size):
-    """Each picture is taken of another corner and turned as it comes."""
+    """Take each picture of another corner, in any rotation."""
     counts = Counter(read_corners_outcome(render_corners(40_000 + n, size)) for n in range(4))
     assert counts["wrong"] == 0 and counts["right"] >= 3, counts
 
 
 @pytest.mark.parametrize("moves", ["U", "R2 L2", "R L' U2"])
 def test_colours_tell_how_pictures_of_a_nearly_solved_cube_belong_together(moves):
-    """Its pieces alone allow more than one way."""
+    """Use a cube whose pieces alone allow more than one arrangement."""
     state = Cube.solved().apply(moves).facelets()
     assert read_corners_outcome(render_corners(42_003, 3, facelets=state)) in {"right", "unsure"}
 

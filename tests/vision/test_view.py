@@ -1,4 +1,4 @@
-"""What is in view: one face, no cube, two cubes, another cube, a hand in front."""
+"""The content of a view: one face, no cube, two cubes, another cube, a hand in front."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vision.locate.view_check import OddView, ViewTrouble, face_in_view
 Face = tuple[RenderedCube, np.ndarray, np.ndarray]
 """A cube, the picture of one of its faces, and the corners of the face in it."""
 View = tuple[np.ndarray, int, FaceGrid | None]
-"""A picture, the size expected, and the calibrated place."""
+"""A picture, the expected size, and the calibrated position."""
 
 
 def told(picture: np.ndarray, size: int, place: FaceGrid | None = None) -> str:
@@ -31,7 +31,7 @@ def told(picture: np.ndarray, size: int, place: FaceGrid | None = None) -> str:
 
 @pytest.fixture(scope="module")
 def faces() -> list[Face]:
-    """Two faces of each of eight cubes."""
+    """Return two faces of each of eight cubes."""
     cubes = [
         render_cube(seed, (2, 3, 3, 4, 5)[seed % 5], faces="UR") for seed in range(930_000, 930_008)
     ]
@@ -44,8 +44,9 @@ def rng() -> np.random.Generator:
 
 
 def a_face(face: Face, rng: np.random.Generator) -> Iterator[View]:
-    """Its cube may show other sides: a robot that does not believe in the cube it holds would be
-    worse than one that looks.
+    """Yield a view of a face whose cube may show other sides.
+
+    A robot that denies the cube it holds would be worse than one that looks.
     """
     cube, picture, corners = face
     yield picture, cube.size, seated(corners, cube.size, rng)
@@ -97,7 +98,7 @@ def test_views_are_told_by_what_they_show(views, expected, least, faces, rng):
 
 
 def test_a_face_beside_its_place_is_found(faces):
-    """Seated badly, by half a sticker and more."""
+    """Displace the face by more than half a sticker, as if badly seated."""
     found = 0
     for cube, picture, corners in faces:
         aside = corners + 0.6 * FaceGrid.from_corners(corners, cube.size).pitch

@@ -33,7 +33,7 @@ ELSEWHERE = "http://elsewhere.example"
 
 @dataclass(frozen=True)
 class Attack:
-    """A request of somebody else's: its path and headers; a WebSocket if it has no ``method``.
+    """A request of an attacker: its path and headers; a WebSocket if it has no ``method``.
 
     ``guard``: the function that stops it. ``without``: headers of the page that it cannot send.
     """
@@ -86,7 +86,7 @@ async def test_an_attack_fails_and_would_not_without_its_guard(page, name, monke
     assert await attack.succeeds(page) is False
     assert page.daemon.posts() == [], "nothing reached the robot"
     monkeypatch.setattr(Sessions if is_stranger else app, attack.guard, lambda *_: True)
-    monkeypatch.setattr(Sessions, "is_owner", lambda *_: True)  # of no session it is false, too
+    monkeypatch.setattr(Sessions, "is_owner", lambda *_: True)  # without a session it is false, too
     assert await attack.succeeds(page) is True, "the guard is what stops it"
 
 
@@ -171,7 +171,7 @@ def test_wrong_tokens_lock_their_address_out_for_a_minute():
 
 
 def asking(sockname: tuple[str, int] | None, **headers: str) -> Any:
-    """Return a request that came in at an address of this machine."""
+    """Return a request that arrived at an address of this machine."""
     transport = None if sockname is None else SimpleNamespace(get_extra_info=lambda _: sockname)
     return SimpleNamespace(headers=headers, transport=transport)
 
@@ -264,7 +264,7 @@ FLOODING, WATCHING, VISITING = "127.0.0.66", "127.0.0.2", "127.0.0.3"
 
 IDLE = 1_300
 MOST_OPENED = 6_000
-"""Connections that the flood opens in all, those again that were closed."""
+"""Connections that the flood opens in all, including replacements of closed ones."""
 
 SERVICE_FILES = 1024
 """Descriptors that systemd gives the services."""
@@ -277,7 +277,7 @@ MOVES = "R U F2 L D B R U F2 L D B R U F2"
 
 @contextlib.contextmanager
 def descriptors(soft: int) -> Iterator[None]:
-    """Give what is started inside as many descriptors as a service has."""
+    """Give processes started inside as many descriptors as a service has."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, before[1]))
     try:
@@ -288,7 +288,7 @@ def descriptors(soft: int) -> Iterator[None]:
 
 @dataclass
 class FloodScene:
-    """A simulated robot, its page, and what both programs have logged."""
+    """A simulated robot, its page, and the log of both programs."""
 
     stage: DemoStage
     folder: Path
@@ -301,7 +301,7 @@ class FloodScene:
 
     @contextlib.asynccontextmanager
     async def visitor(self, host: str) -> AsyncIterator[aiohttp.ClientSession]:
-        """Somebody at a host of their own."""
+        """Yield a visitor at a host of their own."""
         url = f"http://127.0.0.1:{self.port}"
         async with aiohttp.ClientSession(
             url,
@@ -331,7 +331,7 @@ async def flooded() -> AsyncIterator[FloodScene]:
 
 
 async def hold_open(make: Any, count: int) -> None:
-    """Keep so many idle connections, and open again what is closed, until cancelled."""
+    """Keep ``count`` idle connections and replace closed ones, until cancelled."""
     opened: list[socket.socket] = []
     loop = asyncio.get_running_loop()
     total = 0
@@ -410,7 +410,7 @@ async def assert_usable(flooded: FloodScene, watcher: aiohttp.ClientSession, tab
 
 
 def routes_for_owners() -> list[tuple[str, str]]:
-    """Every route that changes something, by the route table itself, and those only owners read."""
+    """Return every route of the table that changes something, and those that only owners read."""
     table = app.make_app(Mock(), Mock(), Mock(), frozenset(), Mock(), Mock()).router.routes()
     own = {"/login", "/logout"}  # a viewer's own session
     found = {
@@ -424,7 +424,7 @@ def routes_for_owners() -> list[tuple[str, str]]:
 
 @pytest.fixture
 async def viewer(page: PageVisitor, options: PageOptions) -> str:
-    """A visitor with the address for viewers; their token."""
+    """Log a visitor in with the address for viewers, and return their token."""
     token = read_announcement(options.announce / FILE_NAME).viewer_urls[0].rpartition("#")[2]
     assert token != TOKEN and await page.log_in(token) == 200
     return token

@@ -88,7 +88,7 @@ TRANSLATED = (
         "(Deckel)",
     ),
 )
-"""Functions of a German page, what they are given, and a part of their answer."""
+"""Functions of a German page, their arguments, and a part of their answer."""
 
 TURNING = "cubist.status.state === 'turning'"
 
@@ -99,11 +99,11 @@ IN_MID_TURN = """() => {
   Object.defineProperty(cubist, "atUs", { value, configurable: true });
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
-"""The clock stands still while a layer is askew: a picture takes longer than a turn."""
+"""Script that stops the clock while a layer is askew: a picture takes longer than a turn."""
 
 
 def renamed(facelets: str) -> str:
-    """The same stickers, named in the order in which they are met: two names of one look."""
+    """Return the stickers named in the order of appearance: cubes of one look become equal."""
     names: dict[str, str] = {}
     return "".join(names.setdefault(letter, "URFDLB?"[len(names)]) for letter in facelets)
 
@@ -118,7 +118,7 @@ async def solve_and_compare(scene: Scene) -> None:
     told = await page.evaluate("told")
     counts = [one["seen"] for one in told if "?" in one["facelets"]]
     record = await scene.stage.daemon.run("1")
-    if not record.recoveries:  # of a busy computer, on which the robot started over
+    if not record.recoveries:  # on a busy computer the robot may have started over
         assert counts == sorted(counts), "more and more is seen"
     assert {0, faces} <= set(counts)
     assert len(set(counts)) >= 6, "face by face"
@@ -137,7 +137,7 @@ async def solve_and_compare(scene: Scene) -> None:
 
 
 async def replay(page: BrowserPage) -> None:
-    """The run can be opened, and its replay ends with a solved cube."""
+    """Open the run and check that its replay ends with a solved cube."""
     await page.click("#tab-plan")
     saved = str(await page.text_content("#plan-savings"))
     record = await page.evaluate("fetch('/api/runs/1').then((answer) => answer.json())")
@@ -170,7 +170,7 @@ async def test_every_kind_of_robot_is_followed(robot):
 
 
 async def at_rest(robot: Any) -> None:
-    """Wait until the simulated robot itself moves nothing, now and a while later."""
+    """Wait until no part of the simulated robot moves, now and a while later."""
     async with asyncio.timeout(LIMIT_MS / 1000):
         still_since: float | None = None
         while still_since is None or robot.time_us - still_since < 3e6:
@@ -240,7 +240,7 @@ async def test_buttons_act_only_when_held_and_homing_makes_the_mechanism_known()
         assert focused == "BODY", "nothing is focused by itself, so no key starts anything"
         await page.locator("#home").click()
         await page.locator("#home").press("Enter")
-        # What a screen reader sends: asked twice, because it cannot hold.
+        # A screen reader's click: the page asks twice, because it cannot hold.
         await page.evaluate("document.getElementById('home').click()")
         assert "again" in str(await page.text_content("#answer"))
         status = await here.stage.daemon.status()
@@ -307,7 +307,7 @@ async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it(page):
                 assert 'class="moving"' in midway and f"{name} → " in midway, told
                 after = await window.evaluate(DRAWN, [settings, resting, [motion], 100])
                 assert "moving" not in after, told
-                # What is drawn moved, not only what is said of it.
+                # The drawing moved, not only its description.
                 figures = [re.sub(r"<svg[^>]*>", "", svg) for svg in (shown, midway, after)]
                 assert len({svg.replace(' class="moving"', "") for svg in figures}) == 3, told
         assert "unknown" in await window.evaluate(DRAWN, [settings, None, [], 0])
@@ -337,7 +337,7 @@ SIZE_OF_IMAGE = """async (id) => {
 
 @pytest.mark.long
 async def test_a_viewer_sees_a_fast_robot_turn_live_and_it_loses_nothing_by_that():
-    # Slower than it is: a busy computer takes longer for a picture than this robot for a turn.
+    # Slower than real time: on a busy computer a picture takes longer than a turn of this robot.
     async with scene("six-motor", speed=0.1) as here:
         owner = await here.open()
         link = await owner.evaluate("fetch('/api/viewers').then((answer) => answer.json())")
@@ -383,7 +383,7 @@ async def open_guide(here: Scene) -> BrowserPage:
 
 
 async def press(page: BrowserPage, what: str) -> None:
-    """Press a button of the guide once it can be, and wait until the robot is done."""
+    """Press a button of the guide once it is enabled, and wait until the robot is done."""
     button = f"#guide-buttons [data-do='{what}']"
     await page.wait_for_selector(f"{button}:enabled")
     if "hold" in str(await page.get_attribute(button, "class")):
@@ -410,7 +410,7 @@ async def maintenance_has_ended(here: Scene) -> None:
 
 
 def confirm(here: Scene) -> None:
-    """Somebody has kept all positions as they are in the profile."""
+    """Keep all positions as they are in the profile."""
     session = Session(ControlClient(here.control_socket))
     with session.maintenance():
         session.keep({one.key: one.value for one in positions(session)})

@@ -20,7 +20,7 @@ ODD_MESSAGES = ["", "{", "[]", '{"do": 1}', "{}", "[" * 1000]
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the hub's pauses, but for the one of a robot without pictures."""
+    """Shorten the hub's pauses, except for that of a robot without pictures."""
     monkeypatch.setattr(hub, "RETRY_S", 0.01)
     monkeypatch.setattr(hub, "FRAME_PERIOD_S", 0.01)
     monkeypatch.setattr(hub, "NO_FRAME_S", 3600.0)
@@ -28,7 +28,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def page(page: PageVisitor) -> PageVisitor:
-    """The page's server with somebody logged in."""
+    """Return the page's server with a visitor logged in."""
     await page.log_in()
     return page
 
@@ -48,7 +48,7 @@ async def test_every_tab_is_greeted_once_and_hears_every_event(page):
                 page.daemon.events.put_nowait({"event": kind})
             for tab in (first, second):
                 heard = [await tab.hear() for _ in range(5)]
-                # The status is asked for again when it may be another.
+                # The page requests the status again when it may have changed.
                 assert heard == [
                     {"event": {"event": "look"}},
                     {"event": {"event": "state"}},

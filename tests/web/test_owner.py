@@ -37,7 +37,7 @@ async def open_owner(page: BrowserPage) -> None:
 
 
 async def keep_a_profile(page: BrowserPage) -> None:
-    """A bad profile is named with its line and cannot be kept, a good one can."""
+    """Check that a bad profile is named with its line and cannot be kept, and a good one can."""
     before = await page.input_value("#profile-text")
     await page.fill("#profile-text", before.replace("title:", "titel:", 1))
     await until(page, "document.querySelector('#profile-complaints .line')")
@@ -64,7 +64,7 @@ async def restart(page: BrowserPage) -> None:
 
 
 async def handle_the_cube(here: Scene, page: BrowserPage) -> None:
-    """A class lets a fault happen and mends it; a cube comes and goes."""
+    """Let a fault happen as a class would, and repair it; remove and insert a cube."""
     await page.click("#simulation-remove")
     await until(page, text_of("simulation-answer"))
     await page.fill("#simulation-moves", "R U2")
@@ -130,7 +130,7 @@ async def test_pictures_of_the_owner_s_page(tmp_path):
         await open_owner(desk)
         await desk.click("#check-up")
         await until(desk, "document.querySelectorAll('.findings li').length > 1")
-        # Readers have the file elsewhere than this checkout.
+        # Readers have the file in another place than this checkout.
         await desk.evaluate(
             "document.getElementById('profile-text').closest('.card').querySelector('code')"
             ".textContent = 'cubotino.yaml'"

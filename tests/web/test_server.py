@@ -1,4 +1,4 @@
-"""The page's server: its files, where it is announced, how it starts and ends."""
+"""The page's server: its files, its announcement, its start and end."""
 
 import asyncio
 import contextlib

@@ -87,7 +87,7 @@ def test_one_change_of_a_random_cube_is_always_refused(seed):
 
 @pytest.mark.parametrize(("first", "second"), [(0, 7), (8, 9)])
 def test_two_swapped_pieces_are_named_unless_the_cube_is_scrambled(first, second):
-    """In a scrambled cube the exchange of any two corners, or of any two edges, explains it."""
+    """In a scrambled cube a swap of any two corners, or of any two edges, explains it."""
     names = [*CORNERS, *EDGES]
     accused = []
     for cube in (Cube.solved(), Cube.random(np.random.default_rng(7))):
@@ -159,7 +159,7 @@ def exchange(letters: Letters, first: Any, second: Any) -> Letters:
 
 
 def rename(size: int, one: str, other: str) -> Letters:
-    """Return a cube whose two colours have each other's places."""
+    """Return a cube with two colours exchanged."""
     drawn = str(StickerCube.solved(size).apply("R U F"))
     return np.array(list(drawn.translate(str.maketrans(one + other, other + one))))
 
@@ -195,7 +195,7 @@ def test_layers_that_no_turns_reach_are_refused_with_their_reason(sizes, change,
     for size in sizes:
         facts = refusal(change(letters_of(size), size), size).facts
         assert detail.items() <= facts.items()
-        if detail.get("kind") == "scheme":  # the Japanese one: two have each other's places
+        if detail.get("kind") == "scheme":  # the Japanese scheme: two colours are exchanged
             opposite = {frozenset(pair) for pair in facts["opposite"]}
             assert opposite == {*map(frozenset, ("UB", "RL", "FD"))}
 
@@ -218,7 +218,7 @@ def test_pieces_of_layers_are_named(size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_centres_of_one_orbit_may_have_any_place(size, rng):
-    """And two corners may be exchanged, if there are no middle edges."""
+    """Exchange two corners as well, if there are no middle edges."""
     letters = letters_of(size)
     for row, column in centre_spots(size):
         slots = centre_slots(row, column, size)

@@ -1,4 +1,4 @@
-"""The models of cubes and of their orientation, against the independent one."""
+"""The models of cubes and of their orientation, compared with the independent one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ANY_MOVES = [
 
 
 def held_alike(facelets: str, replay) -> set[str]:
-    """The cube in all 24 orientations."""
+    """Return the cube in all 24 orientations."""
     size = round((len(facelets) / 6) ** 0.5)
     ways = [a + b for a in ("", "x ", "x2 ", "x' ", "z ", "z' ") for b in ("", "y", "y2", "y'")]
     return {replay(facelets, way, size) for way in ways}
@@ -43,7 +43,7 @@ def held_alike(facelets: str, replay) -> set[str]:
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(FACE_MOVES)), st.lists(st.sampled_from(ANY_MOVES), max_size=15))
 def test_turns_of_a_cube_move_the_stickers_of_the_independent_model(replay, turns, moves):
-    """Slices, wide turns and rotations turn the cube as a whole besides."""
+    """Include slices, wide turns and rotations, which also turn the cube as a whole."""
     text = " ".join(turns)
     shown = replay(Cube.solved().facelets(), text, 3)
     assert Cube.from_moves(text).facelets() == shown
@@ -138,7 +138,7 @@ def test_what_is_seen_is_what_the_independent_model_shows_after_rotating(size, r
 
 
 def test_sites_and_faces_are_each_others_inverse():
-    """And the centres shown are the faces at the sites."""
+    """Check also that the centres shown are the faces at the sites."""
     drawn = Cube.solved().facelets()
     for orientation in all_orientations():
         assert orientation.name == orientation.face_at("U") + orientation.face_at("F")

@@ -34,7 +34,7 @@ def test_what_is_written_is_read_back_and_its_inverse_cancels_it(moves):
 
 @st.composite
 def spelled_moves(draw: st.DrawFn) -> tuple[str, list[Move]]:
-    """One move in one of its spellings."""
+    """Draw one move in one of its spellings."""
     letter = draw(st.sampled_from("URFDLB"))
     first, last = draw(st.sampled_from([(1, 1), (1, 2), (1, 3), (2, 2), (3, 3), (2, 4)]))
     quarters = draw(st.integers(1, 3))
@@ -55,7 +55,7 @@ def back(moves: list[Move]) -> list[Move]:
 def combined(
     parts: st.SearchStrategy[tuple[str, list[Move]]],
 ) -> st.SearchStrategy[tuple[str, list[Move]]]:
-    """Sequences, repetitions, commutators and conjugates of ``parts``."""
+    """Return sequences, repetitions, commutators and conjugates of ``parts``."""
     pairs = st.tuples(parts, parts)
     return st.one_of(
         pairs.map(lambda two: (f"{two[0][0]}, {two[1][0]}", two[0][1] + two[1][1])),
@@ -179,7 +179,7 @@ def test_face_turns_name_faces_by_their_centres(text, turns):
     ],
 )
 def test_the_length_in_each_metric(text, size, lengths):
-    """An inner layer alone takes two turns of outer blocks."""
+    """Count an inner layer alone as two turns of outer blocks."""
     moves = parse_moves(text)
     assert {metric: length(moves, metric, size) for metric in lengths} == lengths
     with pytest.raises(BadNotation, match="'moves' is not a metric"):

@@ -1,4 +1,4 @@
-"""States as people write them, against an independent model of turned stickers."""
+"""States as people write them, compared with an independent model of turned stickers."""
 
 from __future__ import annotations
 

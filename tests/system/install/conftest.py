@@ -24,14 +24,14 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 SIMULATOR = CHECKOUT / ".venv/bin/python"
 """Interpreter that also runs the simulated robot in the container."""
 NEEDED_BYTES = 3 * 1024**3
-"""Two versions of the program in memory, and what runs."""
+"""Memory for two versions of the program and everything else that runs."""
 
 RunScenario = Callable[..., Mapping[str, str]]
 UnpackRoot = Callable[[str, str], Path]
 
 
 def why_no_container() -> str | None:
-    """Why a container cannot run here; None when it can."""
+    """Return the reason why a container cannot run here, or None."""
     absent = why_absent(
         "systemd-nspawn", "unshare", "setpriv", "/lib/systemd/systemd", str(SIMULATOR)
     )
@@ -46,7 +46,7 @@ def why_no_container() -> str | None:
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     if found.stdout.strip() != ours:
         return f"{SYSTEM_PYTHON} is not Python {ours} with venv, for which the wheel is built"
-    # Overlays above / may be forbidden, or the machine may be a container that may not mount.
+    # Overlays above / may be forbidden, or this machine may be a container without mounts.
     script = """cd "$0" && mount -t tmpfs none . && cd "$0" && mkdir upper work root &&
         mount -t overlay none -o lowerdir=/,upperdir=upper,workdir=work root"""
     with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +57,7 @@ def why_no_container() -> str | None:
 
 @pytest.fixture(scope="session")
 def containers() -> None:
-    """Skips where a container cannot run."""
+    """Skip the test if a container cannot run."""
     reason = why_no_container()
     if reason:
         pytest.skip(reason)
@@ -65,11 +65,11 @@ def containers() -> None:
 
 @pytest.fixture(scope="session")
 def wheels(containers: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Wheels of Cubist and of all it needs, so that nothing later wants a network."""
+    """Return a folder with wheels of Cubist and its dependencies. Nothing later needs a network."""
     wheels = tmp_path_factory.mktemp("wheels")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", str(wheels)]
     with (CHECKOUT / "build" / ".prepare.lock").open("w") as turn:
-        # Somebody may be at `make demo`, which builds in the same folder.
+        # `make demo` may be running: it builds in the same folder.
         fcntl.flock(turn, fcntl.LOCK_EX)
         subprocess.run([*pip, "--no-deps", "--no-build-isolation", str(CHECKOUT)], check=True)
     command = [*pip, "--no-deps", "--require-hashes", "--requirement", str(LOCK / "program.txt")]
@@ -81,24 +81,24 @@ def wheels(containers: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fresh_root(tmp_path: Path) -> Iterator[UnpackRoot]:
-    """A function that makes a root of a release with some packages; it goes after the test."""
+    """Yield a function that makes a root of a release, which is removed after the test."""
     yield lambda release, packages: unpack_root(release, tmp_path, packages=packages)
     shutil.rmtree(tmp_path / "root", ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def run_scenario(containers: None) -> RunScenario:
-    """Calls ``(share, base="/", *words)``: boots ``base``, in which ``share`` is /host.
+    """Return a function ``(share, base="/", *words)`` that boots ``base`` with ``share`` as /host.
 
-    ``share`` holds a program ``scenario``, which ends the container; what it wrote to /host/facts
-    as ``NAME=VALUE`` lines is returned, and /host/log printed.
+    ``share`` holds a program ``scenario``, which ends the container. The function prints /host/log
+    and returns the ``NAME=VALUE`` lines that the scenario wrote to /host/facts.
     """
 
     def run(share: Path, base: Path = Path("/"), *words: str) -> Mapping[str, str]:
         folder = share.with_name(share.name + "-container")
         folder.mkdir()
         with (Path(tempfile.gettempdir()) / "cubist-container.lock").open("w") as turn:
-            # Containers of two test runs at once would share their control groups.
+            # Containers of two simultaneous test runs would share their control groups.
             fcntl.flock(turn, fcntl.LOCK_EX)
             ended = _boot(folder, share, base, words)
         log = share / "log"
@@ -112,8 +112,8 @@ def run_scenario(containers: None) -> RunScenario:
 
 
 def _boot(folder: Path, share: Path, base: Path, words: Sequence[str] = ()) -> bool:
-    """Run the container; whether it came to its end. What it leaves goes with its namespaces."""
-    # It does not outlive us, however we end.
+    """Run the container; return whether it ended by itself. Its namespaces clean up after it."""
+    # The container does not outlive this process, however it ends.
     command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private"]
     command += ["--pid", "--fork", "--kill-child", "--mount-proc", str(HERE / "boot")]
     with (folder / "console").open("wb") as console:
@@ -127,7 +127,7 @@ def _boot(folder: Path, share: Path, base: Path, words: Sequence[str] = ()) -> b
     try:
         container.wait(BOOT_LIMIT_S)
     except subprocess.TimeoutExpired:
-        # What it was at is in the log, which says more than this exception.
+        # The log shows the container's last step, and says more than this exception.
         return False
     finally:
         if container.poll() is None:

@@ -1,7 +1,7 @@
-"""Debian root directories made with mmdebstrap, which reach what this machine reaches, to go into.
+"""Debian root directories made with mmdebstrap, with the same network access as this machine.
 
-Sources and options of apt, the indexes of pip and the certificates are this machine's own: read
-here, written into the root. A root is kept as an archive in ``build/debian``.
+The apt sources and options, the pip indexes and the certificates are read from this machine and
+written into the root. A root is kept as an archive in ``build/debian``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ CACHE = CHECKOUT / "build" / "debian"
 CODENAMES = {"12": "bookworm", "13": "trixie"}
 NEWCOMER = "newcomer"
 INCLUDED = "ca-certificates,passwd,sudo,tzdata"
-"""Packages of every installed Debian that a minimal root lacks."""
+"""Packages that every installed Debian has and a minimal root lacks."""
 OLDEST_S = 30 * 24 * 3600
-"""Older archives are made again: the packages in them were replaced."""
+"""Age above which an archive is made again, because its packages have been replaced."""
 APT = Path("/etc/apt")
 CERTIFICATES = Path("/usr/local/share/ca-certificates")
 PLACES = {
@@ -40,11 +40,11 @@ PLACES = {
 }
 """Settings of pip that say where packages come from."""
 LAST = ("nice", "-n", "19", "setpriv", "--pdeathsig", "KILL")
-"""Last in the queue for the processor, because other tests are about time."""
+"""Prefix that gives a command the lowest priority, because other tests measure time."""
 _HOOKS = (
     f'chroot "$1" useradd --create-home --shell /bin/bash {NEWCOMER}',
     f"echo '{NEWCOMER} ALL=(ALL) NOPASSWD: ALL' >\"$1/etc/sudoers.d/{NEWCOMER}\"",
-    # apt asks before it installs, and nobody sits there.
+    # apt asks before it installs, and nobody is there to answer.
     'echo \'APT::Get::Assume-Yes "true";\' >"$1/etc/apt/apt.conf.d/90yes"',
 )
 
@@ -54,8 +54,7 @@ def go_through(
 ) -> Mapping[str, str]:
     """Run a scenario as root in a fresh root, where ``share`` is /host; return its facts.
 
-    Skips the test where no root of that release and architecture (by default this machine's) can be
-    made.
+    Skip the test if no root of that release and architecture (default: this machine's) can be made.
     """
     with _place_for(release if architecture is None else f"{release}-{architecture}") as folder:
         root = unpack_root(release, folder, architecture)
@@ -72,7 +71,7 @@ def unpack_root(
 ) -> Path:
     """Put a root with these packages into a folder and return its path.
 
-    Skips the test where none can be made.
+    Skip the test if none can be made.
     """
     archive = _archive(release, architecture, packages)
     root = folder / "root"
@@ -82,7 +81,7 @@ def unpack_root(
 
 
 def why_no_root() -> str | None:
-    """Why no Debian root can be gone through here; None when it can."""
+    """Return the reason why no Debian root can be entered here, or None."""
     return why_absent("mmdebstrap", "systemd-nspawn", "setpriv", "git")
 
 
@@ -94,13 +93,13 @@ def why_absent(*programs: str) -> str | None:
 
 
 def read_facts(share: Path) -> Mapping[str, str]:
-    """Print a scenario's log, and return the facts that it found to its end."""
+    """Print a scenario's log and return its facts. Fail if it did not finish."""
     for name in ("console", "log"):
         if (share / name).exists():
             print((share / name).read_text(errors="replace"))
     lines = (share / "facts").read_text().splitlines() if (share / "facts").exists() else []
     found = [(name, value) for name, _, value in (line.partition("=") for line in lines)]
-    # A fact found twice is as bad as the worst of it.
+    # If a fact was reported twice, its worst value counts.
     worst = {name: max(value for other, value in found if other == name) for name, _ in found}
     assert worst.get("finished") == "yes", f"the scenario did not come to its end: {worst}"
     return worst
@@ -114,7 +113,7 @@ def assert_story(facts: Mapping[str, str], expected: str) -> None:
 
 
 def local_places() -> list[Path]:
-    """Folders and files of this machine that pip's settings name."""
+    """Return the files and folders of this machine that pip's settings name."""
     found = []
     for key, value in pip_settings().items():
         for word in value.split():
@@ -127,7 +126,7 @@ def local_places() -> list[Path]:
 
 
 def pip_settings() -> Mapping[str, str]:
-    """Return pip's places of packages, by its files and its environment, which comes last."""
+    """Return pip's package sources from its files and its environment, which takes precedence."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lines = [line.partition("=") for line in listed.splitlines() if "=" in line]
@@ -145,9 +144,9 @@ def apt_options() -> str:
 
 
 def apt_sources(codename: str) -> Mapping[str, str]:
-    """This machine's sources of its own release as those of another: name of a file -> text.
+    """Return this machine's apt sources rewritten for another release: file name -> text.
 
-    Skips the test where there are none.
+    Skip the test if there are none.
     """
     own = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
     suite = re.compile(rf"(?<=\s){re.escape(own)}(?=[-\s])")
@@ -197,12 +196,12 @@ def _run_in(root: Path, release: str, share: Path, scenario: Path, *arguments: s
 
 @contextlib.contextmanager
 def _place_for(kind: str) -> Iterator[Path]:
-    """Yield a folder for a root, removed afterwards; for one root of a kind at a time."""
+    """Yield a folder for a root and remove it afterwards. One root of a kind exists at a time."""
     roots = _made(CACHE / "roots")
     with (roots / f"{kind}.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         folder = roots / kind
-        shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
+        shutil.rmtree(folder, ignore_errors=True)  # left by a run that was killed
         try:
             yield _made(folder)
         finally:
@@ -210,7 +209,7 @@ def _place_for(kind: str) -> Iterator[Path]:
 
 
 def bundle_checkout(bundle: Path) -> None:
-    """The files of this checkout as they are now, committed or not, as something to clone."""
+    """Write a git bundle of this checkout's files as they are now, committed or not."""
     listed = ["git", "-C", str(CHECKOUT), "ls-files", "-co", "--exclude-standard", "-z"]
     names = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
     with tempfile.TemporaryDirectory(dir=bundle.parent) as copy:
@@ -231,7 +230,7 @@ def _made(folder: Path) -> Path:
 
 
 def _archive(release: str, architecture: str | None, packages: str) -> Path:
-    """The root as an archive, made unless there is one from the same sources."""
+    """Return the root's archive. Make it unless one from the same sources exists."""
     codename = CODENAMES[release]
     kind = codename if architecture is None else f"{codename}-{architecture}"
     kind += "" if packages == INCLUDED else f"-{packages.count(',') + 1}-packages"

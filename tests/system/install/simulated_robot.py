@@ -1,7 +1,7 @@
-"""A robot for the container: firmware and simulated robot where cubistd.env says; run by systemd.
+"""A robot for the container, run by systemd: firmware and simulated robot at cubistd.env's link.
 
-Files in its folder are the scenario's hands: ``press`` holds the button down for the seconds it
-contains, ``verdict`` is read.
+The scenario acts through files in its folder: ``press`` holds the button down for the number of
+seconds in it, ``verdict`` is read.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from robot.settings import load_profile
 from tests.rig.workbench import workbench
 
 SPEED = 10
-"""Fast, but a solve still takes seconds, in the middle of which things can happen."""
+"""Fast, but slow enough that a solve takes seconds and things can happen in the middle of it."""
 
 
 async def main(folder: Path) -> None:
-    """Stand until killed; the file ``ready`` says when a daemon may come."""
+    """Run until killed. The file ``ready`` appears when a daemon may start."""
     folder.mkdir(exist_ok=True)
     os.umask(0)
     async with workbench(load_profile("cubotino"), folder, speed=SPEED) as bench, bench.firmware():

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(900)
 
 
 def break_wheel(wheel: Path, folder: Path) -> None:
-    """Copy a wheel, but for a daemon that does not start."""
+    """Copy a wheel, with a daemon that does not start."""
     with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(folder / wheel.name, "w") as new:
         for entry in old.infolist():
             is_broken = entry.filename == "robot/daemon/main.py"
@@ -30,7 +30,7 @@ def break_wheel(wheel: Path, folder: Path) -> None:
 def facts(
     wheels: Path, run_scenario: RunScenario, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, str]:
-    """Facts that the scenario found, by name."""
+    """Return the scenario's facts by name."""
     share = tmp_path_factory.mktemp("owner")
     shutil.copy(HERE / "scenario", share / "scenario")
     shutil.copytree(wheels, share / "wheels")
@@ -69,7 +69,7 @@ STORY = {
     "a very long press switches off": "powered_off=yes, ended_in_order=success",
     "uninstalling keeps what is the owner's": "uninstall=0, unit_gone=yes, state_kept=yes",
 }
-"""Facts that the scenario finds, by what they show."""
+"""Facts of the scenario, by what they show."""
 
 
 @pytest.mark.parametrize("expected", STORY.values(), ids=STORY)

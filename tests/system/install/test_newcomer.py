@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
 REPOSITORY = "/host/cubist.bundle"
 """Address of the repository in the root, in place of README's."""
 QUICK = "ARGS='-m quick -rfEs'"
-"""Arguments of `make test`: the tests that need what the two commands make, and few more."""
+"""Arguments of `make test`: only the tests that need what the two commands make, and a few more."""
 CASES = {
     "13-demo": "Debian 13, demo first",
     "13-test": "Debian 13, test first",
@@ -31,7 +31,7 @@ CASES = {
 
 
 def readme_lines() -> list[str]:
-    """The commands of README's "Try it", without their comments."""
+    """Return the commands of README's "Try it", without their comments."""
     text = (CHECKOUT / "README.md").read_text()
     block = re.search(r"## Try it\n.*?\n((?:    [^\n]*\n)+)", text, re.DOTALL)
     assert block, "README shows no commands under 'Try it'"
@@ -39,7 +39,7 @@ def readme_lines() -> list[str]:
 
 
 def script(first: str) -> list[str]:
-    """README's commands in one of both orders, each followed by its exit code as a fact."""
+    """Return README's commands, demo or test first, each followed by its exit code as a fact."""
     *prepare, demo, test = readme_lines()
     assert (demo, test) == ("make demo", "make test"), "README's commands are others now"
     typed = {"demo": demo, "test": f"{QUICK} {test}"}

@@ -24,7 +24,7 @@ from tests.system.install.debian_root import (
 
 HERE = Path(__file__).resolve().parent
 NEEDED = f"{INCLUDED},systemd,systemd-sysv,udev,python3,libstdc++6,zlib1g"
-"""Packages that ours depends on, and those that boot: apt gets no network."""
+"""Packages that ours depends on and those needed to boot: apt has no network."""
 
 TESTS = (
     *("tests/solver/cube", "tests/solver/test_two_phase.py", "tests/solver/test_pocket.py"),
@@ -32,9 +32,9 @@ TESTS = (
     *("tests/link/test_plans.py", "tests/link/test_link.py"),
     *("tests/settings/test_checks.py", "tests/motion"),
 )
-"""Tests that run against the installed package, with the versions it brings.
+"""Tests that run against the installed package and the library versions it brings.
 
-Debian 12's pytest-asyncio ends at a state machine of Hypothesis, such as that of ``test_wire.py``.
+Debian 12's pytest-asyncio fails with a Hypothesis state machine such as that of ``test_wire.py``.
 """
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
@@ -67,7 +67,7 @@ STORY = {
     ),
     "purging leaves nothing": "purge=0, left=",
 }
-"""Facts that the owner's scenario finds, by what they show."""
+"""Facts of the owner's scenario, by what they show."""
 
 
 @pytest.mark.parametrize("release", sorted(CODENAMES))
@@ -91,7 +91,7 @@ def test_the_installed_package_passes_tests(release, make_packages, tmp_path):
 
 
 def _check_package(package: Path) -> None:
-    """Check that it holds the rules of udev and the manual, and what lintian says if it is here."""
+    """Check that it holds the udev rules and the manual, and that lintian (if installed) passes."""
     listed = subprocess.run(["dpkg-deb", "-c", package], capture_output=True, text=True, check=True)
     for name in ("lib/udev/rules.d/70-cubist.rules", "share/man/man1/cubist.1.gz"):
         assert f" ./usr/{name}\n" in listed.stdout
@@ -108,7 +108,7 @@ markers =
     long: not here
     quick: these and others
 """
-"""Debian's pytest is too old for some of ours."""
+"""Settings for Debian's pytest, which is too old for some of ours."""
 
 TAKE_PICTURES = """
 import json
@@ -125,7 +125,7 @@ black = np.zeros((48, 64, 3), dtype=np.uint8)
 read = {kind: cv2.imdecode(cv2.imencode(kind, black)[1], 1) for kind in (".jpg", ".png", ".webp")}
 print(json.dumps({kind: not (picture - black).any() for kind, picture in read.items()}))
 """
-"""OpenCV without FFmpeg refuses video, and still reads and writes the pictures of a run."""
+"""Program that shows: OpenCV without FFmpeg refuses video, and still reads and writes pictures."""
 
 
 def try_installed(release: str, share: Path, *tests: str, architecture: str | None = None) -> None:
@@ -154,11 +154,11 @@ def try_installed(release: str, share: Path, *tests: str, architecture: str | No
 ARCHITECTURE = "arm64"
 REGISTERED = Path("/proc/sys/fs/binfmt_misc/qemu-aarch64")
 EMULATED_TESTS = ("tests/solver/cube", "tests/motion", "tests/link/test_plans.py")
-"""Those that an emulated processor runs in time."""
+"""Tests that an emulated processor finishes in time."""
 
 
 def why_no_foreign_root() -> str | None:
-    """Why no root of that architecture can be gone through here; None when it can."""
+    """Return the reason why no root of that architecture can be entered here, or None."""
     if reason := why_no_root() or why_absent("arch-test", "update-binfmts"):
         return reason
     command = ["update-binfmts", "--enable", "qemu-aarch64"]

@@ -1,4 +1,4 @@
-"""First starts from cards that `cubist pi-card` prepared, with Debian's own cloud-init."""
+"""First boots from cards that `cubist pi-card` prepared, with Debian's own cloud-init."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INSTALLED = (
     f"{INCLUDED},systemd,systemd-sysv,udev,dbus,openssh-server,cloud-init,netplan.io,"
     "network-manager,python3,libstdc++6,zlib1g"
 )
-"""Packages of Raspberry Pi OS Lite that matter here: the container has no network."""
+"""Relevant packages of Raspberry Pi OS Lite, included because the container has no network."""
 ADDRESS = "http://localhost:8000"
 """Address at which the container itself serves the repository."""
 SETTINGS = {
@@ -34,7 +34,7 @@ SETTINGS = {
         "[Install]\nWantedBy=multi-user.target\n"
     ),
 }
-"""Files of the Debian: settings of Raspberry Pi OS, and the repository's server."""
+"""Files added to Debian: settings of Raspberry Pi OS, and the repository's server."""
 WIFI = 'Workshop: "1" #2'
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
@@ -49,7 +49,7 @@ STORY = {
     ),
     "the next start is an ordinary one": "again=active, again_first_boot=disabled, same=yes",
 }
-"""Facts that the scenario finds, by what they show."""
+"""Facts of the scenario, by what they show."""
 
 
 @pytest.mark.parametrize("source", ["package", "repository"])
@@ -87,7 +87,7 @@ def _make_key(folder: Path) -> Path:
 
 
 def _make_image(root: Path) -> None:
-    """Make a Debian into what Raspberry Pi OS is before its first start."""
+    """Turn a Debian root into Raspberry Pi OS as it is before its first boot."""
     for name, text in SETTINGS.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(text)

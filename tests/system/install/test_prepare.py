@@ -1,6 +1,6 @@
-"""`.ci/prepare`: what was built depends on what it was built with, and half a step is no step.
+"""Tests of `.ci/prepare`: it rebuilds when a tool changes, and a half-finished step does not count.
 
-pip, the compilers and Python are stand-ins here, which say they are what the test wants them to be;
+pip, the compilers and Python are stand-ins that report the version a test chooses.
 `test_newcomer.py` has the real ones.
 """
 
@@ -77,17 +77,17 @@ class Machine:
         (self.tools / tool).write_text(text)
 
     def install_python(self, version: str) -> None:
-        """Install a version of Python; those in virtual environments stay what they are."""
+        """Install a version of Python. Existing virtual environments keep theirs."""
         self.install("sitecustomize.py", f"import sys; sys.version = {version!r}\n")
 
     def prepare(self) -> list[str]:
-        """Run it; return the packages that pip was told to install, those of the build as "."."""
+        """Run the script; return the packages that pip was told to install. "." is the build."""
         self.calls.unlink(missing_ok=True)
         environment = {name: str(self.tools / "cc") for name in ("CC", "CXX")}
         environment |= {"PYTHON": str(self.tools / "python3")}
         environment |= {"CALLS": str(self.calls), "BREAK": str(self.broken)}
-        # Another Python's sitecustomize is as long and as old, to the second: compiled, the first
-        # one would go on to be used.
+        # Two sitecustomize files have the same size and the same time to the second. If the first
+        # were compiled, Python would go on using it.
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         done = subprocess.run(
             [self.checkout / ".ci/prepare", "run"],
@@ -107,7 +107,7 @@ BUILD = ["."]
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """A machine on which everything has been prepared once."""
+    """Return a machine on which everything has been prepared once."""
     machine = Machine(tmp_path)
     assert machine.prepare() == ALL
     for old in ("build/cp311/old", ".venv/old"):

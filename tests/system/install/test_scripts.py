@@ -1,4 +1,4 @@
-"""The installers' scripts up to the build; `test_container.py` runs them whole."""
+"""The installers' scripts up to the build. `test_container.py` runs them in full."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def program(folder: Path, name: str, text: str) -> None:
 
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder whose programs come before the system's."""
+    """Return a folder whose programs take precedence over the system's."""
     tools = tmp_path / "tools"
     tools.mkdir()
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
@@ -101,13 +101,13 @@ echo "$0" >>"$STEPS"
 [ "$(wc -l <"$STEPS")" != "$STOP_AT" ] || kill -{signal} 0
 exec {program} "$@"
 """
-"""A step of the script; the one with the number STOP_AT is ended, as everything in its terminal."""
+"""Wrapper of a script's commands. Step number STOP_AT sends a signal to its whole process group."""
 
 UNIT = "etc/systemd/system/cubistd.service"
 
 
 class Installation:
-    """A root that the installer works on, with programs of ours for Python and systemd."""
+    """A root for the installer, with stand-ins for Python and systemd."""
 
     def __init__(self, tools: Path, folder: Path) -> None:
         self.root = folder / "root"
@@ -159,7 +159,7 @@ class Installation:
             program(self._tools, name, COUNTED.format(signal=signal, program=shutil.which(name)))
 
     def keep_working(self) -> Path:
-        """Mark what belongs to the version that works, and return its folder."""
+        """Mark the files of the working version and return its folder."""
         (self.root / UNIT).write_text("of the version that works")
         return self.current
 
@@ -240,7 +240,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 """
-"""A gpg that signs with nothing."""
+"""A gpg whose signatures are unsigned copies."""
 FAKE_MV = """#!/bin/sh
 case "$1" in */.new/dists) exit 1 ;; esac
 exec {mv} "$@"
@@ -269,14 +269,14 @@ class Repository:
         return done.returncode
 
     def age(self) -> None:
-        """Make every file as old as after some weeks."""
+        """Set the times of all files back by several weeks."""
         then = time.time() - OLD_DAYS * 86_400
         for path in self.lists.rglob("*"):
             os.utime(path, (then, then))
 
     @property
     def by_hash(self) -> set[str]:
-        """The lists that are found by their hash, of any time."""
+        """Return the names of all lists, current and old, that can be fetched by hash."""
         return {path.name for path in self.lists.glob("trixie/main/*/by-hash/*/*")}
 
     @property
@@ -319,7 +319,7 @@ def test_an_installation_from_source_holds_nothing_it_was_built_with(tmp_path, m
     monkeypatch.setenv("DESTDIR", str(tmp_path / "root"))
     subprocess.run([SYSTEMD / "install"], check=True)
     [version] = (tmp_path / "root/opt/cubist/versions").iterdir()
-    # Its own name, which bin/cubist begins with, is where it will lie.
+    # The shebang of bin/cubist names the final path, so the interpreter here runs the module.
     subprocess.run([version / "bin/python", "-m", "robot.cli.main", "--version"], check=True)
     installed = {entry.name for entry in version.glob("lib/python*/site-packages/*")}
     installed |= {entry.name for entry in (version / "bin").iterdir()}

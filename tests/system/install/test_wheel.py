@@ -26,7 +26,7 @@ FOREIGN = {
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with the wheel, made from a file with its extra for learning."""
+    """Return a virtual environment with the wheel, installed from a file with two of its extras."""
     folder = tmp_path_factory.mktemp("wheel")
     scratch = folder / "scratch"
     scratch.mkdir()

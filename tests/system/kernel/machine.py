@@ -1,12 +1,12 @@
 """A virtual machine with Debian's kernel that sees this computer's files, read only.
 
-It is emulated and its clock counts instructions, four nanoseconds each: what it measures does not
-depend on how busy this computer is. Some modules Debian does not build; they are made from the very
-kernel's source. ``gpio-sim`` has lines of which a program sees both sides, ``pwm-pca9685`` is the
+It is emulated and its clock counts instructions, four nanoseconds each, so its measurements do not
+depend on the load of this computer. Modules that Debian does not build are made from the same
+kernel's source. ``gpio-sim`` has lines whose two sides a program sees, ``pwm-pca9685`` is the
 driver of a servo board, and Debian's own ``i2c-stub`` stands for the chip that it drives.
 
-Another one, which ``camera_system`` makes with Debian 13, libcamera and OpenCV, has cameras that
-exist in software only.
+A second machine, which ``camera_system`` makes with Debian 13, libcamera and OpenCV, has cameras
+that exist in software only.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ PROGRAMS = ("qemu-system-x86_64", "apt-get", "dpkg-deb", "make", "gcc")
 
 
 class Unavailable(Exception):
-    """The machine cannot be made here; the text says why."""
+    """The machine cannot be made here; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A folder with Debian's packages unpacked, and the modules that were made for it."""
+    """A folder with Debian's packages unpacked, and the modules built for it."""
 
     folder: Path
     release: str
@@ -59,7 +59,7 @@ class Kernel:
 
     @property
     def image(self) -> Path:
-        """Kernel image that boots."""
+        """Bootable kernel image."""
         [image] = (self.folder / "boot").glob("vmlinuz-*")
         return image
 
@@ -70,7 +70,7 @@ class Kernel:
 
 
 def quiet(*command: str | Path, folder: Path) -> str:
-    """Run a command in a folder and return its standard output; raises :class:`Unavailable`."""
+    """Run a command in a folder and return its stdout. Raise :class:`Unavailable` if it fails."""
     done = subprocess.run(
         [str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -80,7 +80,7 @@ def quiet(*command: str | Path, folder: Path) -> str:
 
 
 def fetch_kernel(folder: Path) -> Kernel:
-    """Fetch the kernel into a folder and make the modules; raises :class:`Unavailable`."""
+    """Fetch the kernel into a folder and make the modules, or raise :class:`Unavailable`."""
     if platform.machine() != "x86_64":
         raise Unavailable("the virtual machine is an x86_64")
     if os.geteuid() != 0:
@@ -100,7 +100,7 @@ def fetch_kernel(folder: Path) -> Kernel:
 
 
 def _packages(folder: Path) -> tuple[list[str], str]:
-    """Return the packages of the kernel, its source, its build and busybox; and its release."""
+    """Return the packages of kernel, source, build tools and busybox, and the kernel's release."""
     image = _depends("linux-image-amd64", "linux-image-", folder)[0]
     release = image.removeprefix("linux-image-").removesuffix("-unsigned")
     headers = f"linux-headers-{release}"
@@ -148,7 +148,7 @@ MODULES = (
     *("netfs", "fscache", "9pnet", "9pnet_virtio", "9p", "configfs"),
     *("gpio-simulator", "i2c-dev", "i2c-stub", "pwm-pca9685"),
 )
-"""Modules in the order of loading; one that is built in has no file."""
+"""Modules in the order of loading. A built-in one has no file."""
 OPTIONS = {"i2c-stub": "chip_addr=0x40"}
 INSIDE = """cd /run
 export LG_WD=/run RPI_LGPIO_REVISION=c03114 PYTHONPATH=/mnt/packages:{checkout}
@@ -163,7 +163,7 @@ EMULATED = ("-cpu", "max", "-icount", "shift=2,sleep=off")
 
 
 def boot(kernel: Kernel, scenarios: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Run modules of ``inside`` one after the other; return what each of them printed."""
+    """Run modules of ``inside`` one after the other; return the output of each."""
     share = kernel.folder / "share"
     share.mkdir()
     shutil.copytree(kernel.packages, share / "packages")
@@ -198,7 +198,7 @@ def _command(kernel: Kernel, share: Path) -> list[str]:
 
 
 def _make_first_files(kernel: Kernel) -> None:
-    """Pack the first files: busybox, the modules, and ``init``."""
+    """Pack the initial file system: busybox, the modules, and ``init``."""
     first = kernel.folder / "first"
     for name in ("bin", "modules"):
         (first / name).mkdir(parents=True, exist_ok=True)
@@ -231,7 +231,7 @@ timeout 1200 python3 -P -m tests.system.kernel.inside.cameras >/mnt/found 2>/mnt
 
 
 def fetch_system(share: Path) -> Path:
-    """Return the folder with the machine's files, made unless they are there."""
+    """Return the folder with the machine's files. Make them unless they exist."""
     if reason := why_no_root():
         raise Unavailable(reason)
     inputs = [SYSTEM.read_text(), *apt_sources(CODENAME).values()]
@@ -252,7 +252,7 @@ def fetch_system(share: Path) -> Path:
 
 
 def boot_cameras(system: Path, share: Path) -> dict[str, dict[str, Any]]:
-    """Run the table of cameras in the machine; return what each row's camera did, by its name."""
+    """Run the table of cameras in the machine; return each row's observations by its name."""
     (share / "inside").write_text(CAMERAS_INSIDE)
     files = "local,security_model=none,multidevs=remap"
     console = quiet(

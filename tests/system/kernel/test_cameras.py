@@ -1,4 +1,4 @@
-"""The table of what cameras do, with the real libraries and the kernel's drivers, in a machine.
+"""The table of camera behaviour with the real libraries and the kernel's drivers, in a machine.
 
 ``inside/cameras.py`` runs all rows in one boot.
 """

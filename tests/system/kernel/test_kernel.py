@@ -1,7 +1,7 @@
-"""Linux's own GPIO and PWM, as a Raspberry Pi has them, in a virtual machine.
+"""Linux's own GPIO and PWM, as on a Raspberry Pi, in a virtual machine.
 
 ``inside/`` has the scenarios: a slow stepper at GPIO lines, the panel through rpi-lgpio, and a
-PCA9685 with eight servos by the kernel's driver. One boot runs all.
+PCA9685 with eight servos through the kernel's driver. One boot runs all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Found = dict[str, Any]
 
 @pytest.fixture(scope="session")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
-    """Results of each scenario in the machine."""
+    """Return the results of each scenario in the machine."""
     try:
         kernel = fetch_kernel(tmp_path_factory.mktemp("kernel"))
     except Unavailable as reason:
@@ -53,20 +53,20 @@ def test_the_panel_hears_fingers_and_wires_and_no_noise(found):
 
 @pytest.fixture
 def lines(found: dict[str, Found]) -> Found:
-    """Results of a motor at GPIO lines."""
+    """Return the results of a motor at GPIO lines."""
     return found["lines"]
 
 
 @pytest.fixture(params=["alone", "busy"])
 def run(lines: Found, request: pytest.FixtureRequest) -> Found:
-    """Steps forwards and back, alone and beside other programs."""
+    """Return the steps forwards and back, alone and beside other programs."""
     steps: Found = lines["steps"][request.param]
     return steps
 
 
 INTERVAL_US = 1e6 / FASTEST
 WAY_US = 60.0
-"""Difference between the ways of two steps into the kernel."""
+"""Largest difference in time between two steps on their way through the kernel."""
 DRIVER_NEEDS_US = 2.0
 
 
@@ -107,7 +107,7 @@ def test_every_step_is_made_once_and_in_its_direction(run):
 
 
 def test_steps_are_in_time_for_the_motor_and_its_driver(run):
-    """However late the kernel lets the process run: what is later goes on later."""
+    """Check the timing however late the kernel schedules the process: late steps stay late."""
     changes = run["changes"]
     assert min(intervals_us(changes, STEP)) >= INTERVAL_US / 2 - WAY_US
     assert quantile(errors_us(changes, STEP, INTERVAL_US), 0.99) <= INTERVAL_US / 10
@@ -120,17 +120,17 @@ def test_steps_are_in_time_for_the_motor_and_its_driver(run):
 
 @pytest.fixture
 def servos(found: dict[str, Found]) -> Found:
-    """Results of eight servos at a PCA9685."""
+    """Return the results of eight servos at a PCA9685."""
     return found["servo_board"]
 
 
 COUNTS = 4096
 FIRST_REGISTER, LAST_REGISTER = 0x06, 0x45
 ON_LOW, ON_HIGH, OFF_LOW, OFF_HIGH = range(4)
-"""Registers of a channel, in their order."""
+"""Registers of a channel, in order."""
 ASLEEP = 0x10
 OFF = 0x1000
-"""Bit of the registers that switch a channel off: no pulses at all."""
+"""Register bit that switches a channel off: no pulses at all."""
 AT_50_HZ = 0x79
 
 
@@ -140,7 +140,7 @@ def counts(pulse_us: float) -> float:
 
 
 def pulses(servos: Found) -> list[tuple[int, int]]:
-    """Channel and counts of all pulses that were set, in their order."""
+    """Return channel and counts of all pulses that were set, in order."""
     registers: dict[int, int] = {}
     told = []
     for register, value in servos["bytes"]:
@@ -189,10 +189,11 @@ def test_each_servo_goes_straight_from_end_to_end(servos):
 
 
 def test_nothing_comes_between_two_pulses(servos):
-    """The driver writes four bytes for a pulse, and a frame may begin between any two of them.
+    """Check the pulses between two writes of the driver, which writes four bytes for each pulse.
 
-    So the low byte of the new pulse may stand beside the high byte of the old one. It is another
-    pulse than either only where the high byte changes, at 1.25 ms: see docs/wiring.md.
+    A frame may begin between any two of them, so the low byte of the new pulse may stand beside the
+    high byte of the old one. That pulse differs from both only where the high byte changes, at 1.25
+    ms: see docs/wiring.md.
     """
     registers: dict[int, int] = {}
     between = 0
@@ -214,5 +215,5 @@ def test_a_chip_that_fails_in_a_slew_is_named_and_overcome(servos, fault):
     assert told.startswith("a servo's pulse could not be set (white-clamp)")
     assert "check the servo board's cable and power" in told
     assert abs(off - counts(servos["servos"][0][3])) <= 1
-    # Without power its period is another one, which its driver notices for a channel at a time.
+    # After a power loss the chip's period is wrong, which its driver notices one channel at a time.
     assert any("duty_cycle: Device or resource busy" in text for text in servos["complaints"])

@@ -1,7 +1,7 @@
 """The surroundings of a whole robot's computer: servos, cube, a webcam, a finger at the button.
 
 The computer is a virtual machine with the package installed; its devices are the kernel's own. The
-servos hear the pulses of the chip whose registers its kernel writes, in the machine's time. The
+servos follow the pulses of the chip whose registers its kernel writes, in the machine's time. The
 webcam is plugged in through USB/IP and shows the cube as the servos hold it.
 """
 
@@ -39,14 +39,14 @@ from tests.system.kernel.machine import EMULATED_PC
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 900.0
-"""For what takes the machine a minute or two, on a computer that is busy with everything else."""
+"""Limit for steps that take the machine a minute or two, on a computer that is busy."""
 CLOCK_MHZ = 25
 COUNTS = 4096
 FIRST_REGISTER, ALL_REGISTERS = 0x06, 0xFA
 FULL_OFF = 0x10
 CHANNELS = 16
 WRITTEN = re.compile(r"c=([0-9a-f]+) I2C_BLOCK_DATA l=\d+ \[[0-9a-f]+-([0-9a-f-]+)\]")
-"""A write to the chip: its first register, and the values behind their number."""
+"""A write to the chip: its first register, and the values after their count."""
 
 
 class ServoChip(PulseMaker):
@@ -62,7 +62,7 @@ class ServoChip(PulseMaker):
             self._add_train(FIRST_CHANNEL + channel)
 
     def take_write(self, time_us: float, register: int, values: bytes) -> None:
-        """Take bytes that the driver writes, to one register after the other."""
+        """Store bytes written by the driver in consecutive registers."""
         self.advance(time_us)
         span = len(values)
         places = [register]
@@ -103,7 +103,7 @@ class CubeCamera(Webcam):
 
 
 class Computer:
-    """The machine while it runs: somebody at its keyboard, and at the robot's button."""
+    """The machine while it runs, with its keyboard and the robot's button."""
 
     def __init__(self, line: socket.socket, qemu: subprocess.Popen[bytes]) -> None:
         self._line = line
@@ -111,7 +111,7 @@ class Computer:
         self.answers: queue.Queue[Any] = queue.Queue()
 
     def order(self, do: str, **more: object) -> Any:
-        """Let the machine do something; return its answer."""
+        """Send the machine an order and return its answer."""
         self._line.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
         return self.answers.get(timeout=LIMIT_S)
 
@@ -122,7 +122,7 @@ class Computer:
         return answer["code"], answer["output"]
 
     def until(self, condition: Callable[[], object]) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         deadline = time.monotonic() + LIMIT_S
         while not condition():
             assert time.monotonic() < deadline, "it takes too long"
@@ -130,7 +130,7 @@ class Computer:
             time.sleep(0.5)
 
     def outcome(self, number: int) -> str | None:
-        """Return how a run ended, None while it goes on."""
+        """Return the outcome of a run, or None while it goes on."""
         path = f"/var/lib/cubist/runs/{number:06}/run.json"
         record = self.order("read", path=path)["output"]
         return json.loads(record)["outcome"] if record else None
@@ -144,7 +144,7 @@ class Computer:
         self._qemu.kill()
 
     def ends(self) -> bool:
-        """Wait until it has switched itself off; tell whether it was in order."""
+        """Wait until the machine has switched itself off; return whether it exited with 0."""
         return self._qemu.wait(LIMIT_S) == 0
 
 
@@ -159,14 +159,14 @@ class Outside:
         self._is_open = False
 
     def insert(self, moves: str) -> None:
-        """Somebody puts another cube into the robot, square, which these moves scrambled."""
+        """Put another cube, scrambled by these moves, squarely into the robot."""
         with self._turn:
             self.robot.set_square()
             self.robot.insert(CubeBody(Cube.from_moves(moves).facelets()))
 
     @contextmanager
     def booted(self, folder: Path, root: str = "rw") -> Iterator[Computer]:
-        """Let the computer with this disk run for a while; ``root``: rw, or ro for read only."""
+        """Run the computer with this disk for a while. ``root``: "rw", or "ro" for read only."""
         with ExitStack() as stack:
             listeners = [self._listen(folder / name, stack) for name in ("orders", "pictures")]
             qemu = stack.enter_context(subprocess.Popen(_command(folder, root)))
@@ -198,7 +198,7 @@ class Outside:
 
     def _hear(self, line: socket.socket, computer: Computer) -> None:
         chip = ServoChip(self.robot.pin_changed)
-        # Without power a line may end in the middle.
+        # When the power is cut, a line may end in the middle.
         with suppress(OSError):
             for text in takewhile(lambda text: text.endswith("\n"), line.makefile()):
                 told = json.loads(text)
@@ -223,7 +223,7 @@ class Outside:
             self._turn.notify_all()
 
     def take_picture(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """Return what the camera sees at the machine's time when this is called, or later."""
+        """Return the camera's view at the machine's current time or later."""
         with self._turn:
             before = self._ticks
             self._turn.wait_for(lambda: self._ticks > before or not self._is_open)
@@ -272,7 +272,7 @@ NETWORK = "[Match]\nName=eth0\n[Network]\nAddress=10.0.2.15/24\nLinkLocalAddress
 
 
 def prepare_computer(system: Path, package: Path, files: dict[str, str], folder: Path) -> None:
-    """Install the package and some files, by their places, on a disk of the Debian ``system``."""
+    """Install the package and some files, given by path, on a disk of the Debian ``system``."""
     for name in ("vmlinuz", "initrd", "root"):
         shutil.copy(system / name, folder)
     shutil.copy(package, folder / "cubist.deb")

@@ -1,7 +1,7 @@
 """A whole robot: the installed package on a computer with real drivers, from button to cube.
 
 The computer is a virtual machine that systemd boots. Its button is a line of ``gpio-sim``, its
-servos hang on a PCA9685 that the kernel drives, its camera is a webcam at the USB.
+servos hang on a PCA9685 that the kernel drives, its camera is a USB webcam.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def folder(make_packages: MakePackages, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("computer")
     profile = Path("config/v-arms.yaml").read_text()
     files = {
-        # An emulated processor takes three times as long for a search as long as the motion.
+        # On an emulated processor a search takes three times as long as the motion.
         ROBOT: profile.replace("kind: picamera2", "kind: usb")
         + "policy: {improve_while_turning: false}\n",
         # rpi-lgpio asks for a Raspberry Pi's revision.
@@ -48,13 +48,13 @@ def folder(make_packages: MakePackages, tmp_path_factory: pytest.TempPathFactory
 
 def await_ready(computer: Computer) -> None:
     """Wait until the robot's programs serve."""
-    # This waits for a service that is starting, and so takes the processor no time from it.
+    # This command waits for the starting services without taking processor time from them.
     assert computer.run("systemctl", "start", "cubistd", "cubist-web")[0] == 0
     computer.until(lambda: computer.order("read", path="/run/cubist-web/web.json")["output"])
 
 
 def check_up(computer: Computer) -> None:
-    """Ask for a check-up, which misses only steps of the calibration, a device and the page."""
+    """Check that `cubist doctor` misses only calibration steps; check a device and the page."""
     told = computer.run("cubist", "doctor", "--json")[1]
     findings = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
     others = {(one["about"], one["verdict"]) for one in findings if one["about"] != "calibration"}

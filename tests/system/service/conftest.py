@@ -18,9 +18,10 @@ MakeBench = Callable[..., contextlib.AbstractAsyncContextManager[Bench]]
 
 @pytest.fixture
 def make_bench(short_folder: Path) -> MakeBench:
-    """A bench of a profile by its name, with a seed for its cube, at a multiple of real time.
+    """Return a function that makes a bench of a named profile.
 
-    ``policy``: what is different from the profile's."""
+    It takes a seed for the cube and a multiple of real time. ``policy`` overrides the profile's.
+    """
 
     def make(
         name: str = "cubotino",
@@ -37,6 +38,6 @@ def make_bench(short_folder: Path) -> MakeBench:
 
 @pytest.fixture
 async def bench(make_bench: MakeBench) -> AsyncIterator[Bench]:
-    """A CUBOTino whose firmware runs."""
+    """Yield a CUBOTino whose firmware runs."""
     async with make_bench() as bench, bench.firmware():
         yield bench

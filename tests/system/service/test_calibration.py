@@ -20,7 +20,7 @@ STALL = 2400
 
 
 async def break_off(bench: Bench, findings: int, number: signal.Signals) -> tuple[int, list[str]]:
-    """Signal calibration after some findings; return its exit code, and the stages it came to."""
+    """Signal calibration after some findings; return its exit code and the stages it reported."""
     command = await bench.spawn("calibrate", "auto", "--real", "--robot", "cubotino", "--json")
     assert command.stdout is not None
     stages: list[str] = []
@@ -37,7 +37,7 @@ async def break_off(bench: Bench, findings: int, number: signal.Signals) -> tupl
 
 
 def read_versions(bench: Bench) -> dict[str, bytes]:
-    """Return all that is kept, byte for byte."""
+    """Return all stored files, byte for byte."""
     folder = bench.state_dir / "calibration"
     return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
@@ -65,7 +65,7 @@ async def test_calibration_that_is_broken_off_changes_nothing_and_can_be_begun_a
 
 
 async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(make_bench):
-    """Nobody could turn them back, and nothing has counted their steps since."""
+    """Ask about motors that nobody could turn back, and whose steps nobody has counted since."""
     move = Endpoint[dict[str, object]]("POST", "/maintenance/move")
     async with make_bench("six-motor") as bench:
         async with bench.firmware(), bench.daemon() as (child, _):

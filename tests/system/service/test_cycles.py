@@ -16,25 +16,27 @@ from tests.rig.footprint import (
 
 ANONYMOUS_KB = 112_000
 RESIDENT_KB = 210_000
-"""With the tables of the search and the libraries, which are mapped files. How much of a library is
-mapped when it is used is up to the kernel; the daemon lets go of it after each job."""
+"""Limit including the search tables and the libraries, which are mapped files.
+
+The kernel decides how much of a library in use is mapped; the daemon releases it after each job.
+"""
 
 GROWTH_KB = 2_000
 SPARE_THREADS = 4
 
-# The simulated robot runs in this process: traced line by line it is too slow for its board, and
-# what is watched here is another process.
+# The simulated robot runs in this process. Traced line by line it would be too slow for its board,
+# and the process measured here is another one.
 pytestmark = pytest.mark.no_cover
 
 
 def assert_small(held: Footprints) -> None:
-    """The worst moment counts, not a usual one: a Pi has no memory to spare even once."""
+    """Check the peak rather than the usual use: a Pi has no memory to spare even once."""
     assert held.anonymous_peak_kb <= ANONYMOUS_KB, held
     assert held.resident_peak_kb <= RESIDENT_KB, held
     assert held.growth_kb < GROWTH_KB, held
     settled = held.settled
     assert max(one.files for one in settled) <= settled[0].files + 1, held
-    # Python's pool has a thread more for each time that all were busy.
+    # Python's pool adds a thread each time that all were busy.
     assert max(one.threads for one in settled) <= settled[0].threads + SPARE_THREADS, held
 
 
@@ -49,13 +51,13 @@ LONG = pytest.mark.long, pytest.mark.timeout(3600)
     ],
 )
 async def test_memory_and_descriptors_do_not_grow_with_jobs(name, count, short_folder):
-    """Every day one solve says how much it is at its peak."""
+    """Check the peak of one solve daily, and the growth over many in the long run."""
     settled = min(SETTLED, count)
     assert_small(await footprints_of(seen_by_large_cameras(name), short_folder, count, settled))
 
 
 STREAM_GROWTH_KB = 1_000
-"""Usually it is under 300, 900 for thousands of cubes; one more heap of a thread takes 1,600."""
+"""Allowed growth. Usual: under 300, 900 for thousands of cubes; one more thread's heap: 1,600."""
 FIRST_CUBES = 10
 
 SEARCHES = (["--algorithm", "thistlethwaite"], ["--robot", "cubotino", "--time-limit", "0.05"])

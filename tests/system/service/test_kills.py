@@ -26,10 +26,10 @@ COMMANDS: tuple[Callable[[random.Random], list[str]], ...] = (
     lambda _: ["stop"],
     lambda _: ["runs", "--count", "3"],
 )
-"""Commands that may be under way when something dies."""
+"""Commands that may be running when a process dies."""
 
 LONGEST_S = 2.5
-"""Latest moment of a kill after the command was typed; most of what it does is over by then."""
+"""Latest moment of a kill after the command is typed. Most of its work is done by then."""
 
 
 class Scene:
@@ -53,7 +53,7 @@ class Scene:
         self._children[name] = found if name == "firmware" else found[0]
 
     async def replace(self, name: str) -> None:
-        """Kill a process, and start another one."""
+        """Kill a process and start another one."""
         self._children[name].process.kill()
         await self._children[name].process.wait()
         await self._stacks[name].aclose()
@@ -65,7 +65,7 @@ class Scene:
 
 
 async def kill_in_the_midst(scene: Scene, pick: random.Random) -> None:
-    """Type a command, and kill somebody while it goes on."""
+    """Type a command, and kill a process while it runs."""
     arguments, victim = pick.choice(COMMANDS)(pick), pick.choice(VICTIMS)
     command = await scene.bench.spawn(*arguments, "--json")
     output = asyncio.create_task(command.communicate())
@@ -83,12 +83,12 @@ async def kill_in_the_midst(scene: Scene, pick: random.Random) -> None:
 
 
 async def assert_whole(scene: Scene) -> None:
-    """Whatever is on the disk can be read; daemon and firmware live; the robot did no harm."""
+    """Check that all files can be read, daemon and firmware run, and the robot did no harm."""
     scene.assert_alive()
     bench = scene.bench
     store = RunStore(bench.state_dir / "runs")
     for run_id in store.ids():
-        # A folder without a record yet is one that the daemon is just making.
+        # A folder without a record is one that the daemon is just making.
         if (store.directory_of(run_id) / "run.json").exists():
             store.load(run_id)
     CalibrationStore(bench.state_dir).load(bench.profile)
@@ -101,7 +101,7 @@ async def assert_whole(scene: Scene) -> None:
 
 
 async def assert_solves(bench: Bench) -> None:
-    """Nothing of what was killed keeps the robot from its work."""
+    """Check that the robot still works after the kills."""
     async with bench.view() as view, asyncio.timeout(LIMIT_S):
         await bench.end_of_maintenance(view)
         await asyncio.to_thread(bench.client().stop)

@@ -1,4 +1,4 @@
-"""Schemathesis against the control socket of a daemon whose simulated robot does what is asked."""
+"""Schemathesis against the control socket of a daemon whose simulated robot obeys every request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.rig.workbench import Bench
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 EXCLUDED = ("/events", "/maintenance", "/shutdown")
-"""Paths whose answers go on for ever, and the end of the daemon."""
+"""Paths whose answers never end, and the one that ends the daemon."""
 
 CHUNK = 65536
 
@@ -44,7 +44,7 @@ async def assert_nothing_found(bench: Bench, *options: str) -> None:
     """Run schemathesis with all its checks."""
     async with at_tcp_port(bench.folder / "control.sock") as url:
         command = [
-            # It keeps what it found in the current folder.
+            # Schemathesis keeps its findings in the current folder.
             *("env", "--chdir", str(bench.folder)),
             *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG)),
             *("run", f"{url}/openapi.json", "--warnings", "off", "--continue-on-failure"),
@@ -57,7 +57,7 @@ async def assert_nothing_found(bench: Bench, *options: str) -> None:
 
 
 async def assert_well(bench: Bench, view: DaemonFollower) -> None:
-    """The robot still works, and did no harm."""
+    """Check that the robot still works and did no harm."""
     await asyncio.to_thread(bench.client().stop)
     assert (await bench.perform(view, "home")).outcome == "done"
     assert bench.robot.violations == []

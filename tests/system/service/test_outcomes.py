@@ -66,7 +66,7 @@ LIGHTS = {
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["cubotino", "two-arm"])
 async def test_a_solved_stickerless_cube_with_a_logo_is_seen(make_bench, name):
-    """Its faces show hardly an edge, at the first look and at the check."""
+    """Solve cubes whose faces show hardly an edge, neither at the first scan nor at the check."""
     robot = make_bench(name, speed=100, misadjusted=StickerlessCube())
     async with robot as bench, bench.working() as view:
         for number, (light, cast) in enumerate(LIGHTS.items()):
@@ -77,7 +77,7 @@ async def test_a_solved_stickerless_cube_with_a_logo_is_seen(make_bench, name):
 
 
 async def start_and_disturb_the_check(bench: Bench, number: int, odd: OddScene) -> str:
-    """The number of a run in whose check something else comes into view, sooner or later."""
+    """Start a run, put something else into view during its check, and return its number."""
     bench.robot.insert(scrambled(3, number))
     run = await bench.start()
     while not bench.robot.solved:
@@ -89,7 +89,7 @@ async def start_and_disturb_the_check(bench: Bench, number: int, odd: OddScene) 
 
 @pytest.mark.long
 async def test_what_comes_into_view_at_the_check_is_told(make_bench):
-    """The cube is solved, so `slipped` would be wrong however often the robot may try."""
+    """The cube is solved, so `slipped` would be wrong, however often the robot may try."""
     policy = {"wait_for_clear_view_s": 0.5, "solve_retries": 1, "scan_retries": 1}
     async with make_bench(speed=100, **policy) as bench, bench.working() as view:
         for number, odd in enumerate(NAMES):
@@ -101,7 +101,7 @@ async def test_what_comes_into_view_at_the_check_is_told(make_bench):
 
 
 async def wait_with_the_hand_there(bench: Bench, view: DaemonFollower) -> None:
-    """Watch the robot's motors while it waits for the hand to go: they stay where they are."""
+    """Check that the robot's motors stay where they are while it waits for the hand to go."""
     async with asyncio.timeout(LIMIT_S):
         while (status := await view.status()).job is None or (
             status.job.step_code != "wait-for-hand"

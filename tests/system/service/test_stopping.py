@@ -1,4 +1,4 @@
-"""The real daemon with the real firmware and the simulated robot: stopping, dying, coming back."""
+"""The real daemon with the real firmware and the simulated robot: stopping, dying, restarting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The date is set by years while the robot works, as on a Pi whose network comes late."""
+"""The date jumps by years while the robot works, as on a Pi whose network comes late."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 
 
 class WallClock:
-    """The clock of all processes begun with :attr:`environment`, seconds off the computer's."""
+    """The clock of all processes started with :attr:`environment`, offset from the computer's."""
 
     def __init__(self, folder: Path) -> None:
         library, file = folder / "wall-clock.so", folder / "wall-clock"
@@ -94,5 +94,5 @@ class WallClock:
         self.environment = {"LD_PRELOAD": str(library), "CUBIST_WALL_CLOCK": str(file)}
 
     def set(self, seconds: int) -> None:
-        """Set it so many seconds ahead of the computer's clock."""
+        """Set the clock this many seconds ahead of the computer's."""
         OFFSET.pack_into(self._offset, 0, seconds)

@@ -54,7 +54,7 @@ def test_a_stray_signal_ends_no_service_and_errors_that_repeat_wear_out_no_card(
 def test_the_units_are_understood(tmp_path):
     for unit in UNITS:
         text = (FOLDER / unit).read_text()
-        # The program is not installed here; its path and the manual are another test's.
+        # The program is not installed here. Other tests cover its path and the manual.
         programs = "/opt/cubist/current/bin/[a-z-]+|/usr/libexec/cubist-board-[a-z]+"
         text = re.sub(programs, "/bin/true", text)
         text = re.sub("^Documentation=.*\n", "", text, flags=re.MULTILINE)
@@ -130,7 +130,7 @@ def test_every_unit_program_and_setting_is_installed():
 
 
 def test_the_package_switches_the_service_on_in_a_system_that_does_not_run(tmp_path):
-    """Services are enabled in the image of an SD card, which starts with the robot."""
+    """Check that services are enabled in the image of an SD card, which starts with the robot."""
     told = tmp_path / "told"
     for name in ("systemctl", "systemd-sysusers", "systemd-tmpfiles", "udevadm"):
         (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{told}\n')
@@ -161,9 +161,9 @@ def test_uninstalling_removes_what_installing_made_but_keeps_what_is_calibrated(
 
 
 def test_channels_of_servos_are_exported_and_no_fan_s(tmp_path):
-    """On a Pi 5 with its header, its fan and a PCA9685; the kernel exports nothing here.
+    """Imitate a Pi 5 with its header, its fan and a PCA9685; the kernel exports nothing here.
 
-    A PCA9685's driver has all channels on at first, and then lets none have a period of 20 ms.
+    At first all channels of a PCA9685 are on; then its driver lets none have a period of 20 ms.
     """
     for number, (name, channels) in enumerate([("", 4), ("", 4), ("pca9685", 17)]):
         device = ("1f00098000.pwm", "1f0009c000.pwm", "1-0040")[number]
@@ -229,7 +229,7 @@ def test_the_target_of_the_profile_decides_and_no_comment(tmp_path, text, wanted
 
 
 def test_pins_and_buses_belong_to_groups_that_there_are():
-    """The rules before those for serial ports give them to groups."""
+    """Check that the rules before those for serial ports assign devices to existing groups."""
     rules, _, _ = (FOLDER / "70-cubist.rules").read_text().partition("GOTO")
     owners = re.findall(
         r'^SUBSYSTEM=="([\w-]+)",.* GROUP="(\w+)", MODE="0660"$', rules, re.MULTILINE

@@ -1,4 +1,4 @@
-"""The table of cameras with the real libraries and the kernel's drivers: a JSON line for each row.
+"""The table of cameras with the real libraries and the kernel's drivers: one JSON line per row.
 
 Each row runs in a process of its own, because a library may hang or crash.
 """
@@ -26,7 +26,7 @@ BENCHES: dict[str, Callable[[], Bench]] = {"picamera2": RealPi, "usb": RealUsb}
 
 
 def run(row: Row, result: Path) -> None:
-    """Write what a row's camera does."""
+    """Write the observations of a row's camera."""
     try:
         result.write_text(json.dumps(asdict(observe(row, BENCHES[row.kind]()))))
     except BaseException:
@@ -34,7 +34,7 @@ def run(row: Row, result: Path) -> None:
 
 
 def seen_of(row: Row) -> dict[str, Any]:
-    """Run a row apart; return what its camera did, or the error."""
+    """Run a row in its own process; return its camera's observations, or the error."""
     result = Path("/tmp/result")
     result.unlink(missing_ok=True)
     sys.stderr.write(f"=== {row.name}\n")
@@ -48,7 +48,7 @@ def seen_of(row: Row) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run the table, or the rows of these names."""
+    """Run the whole table, or the rows named on the command line."""
     for module in MODULES:
         subprocess.run(["modprobe", module], check=True)
     names = sys.argv[1:]

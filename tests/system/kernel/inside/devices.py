@@ -1,4 +1,4 @@
-"""Devices of the virtual machine: GPIO chips, a servo board, the Pi's process, kernel's trace."""
+"""Devices of the virtual machine: GPIO chips, a servo board, the Pi's process, kernel traces."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ sys.stdin.read()
 
 
 class Chip:
-    """A chip and what happens to its lines outside the computer."""
+    """A GPIO chip and the world outside its lines."""
 
     def __init__(self, name: str, label: str | None = None) -> None:
         self._config = CONFIG / name
@@ -48,18 +48,18 @@ class Chip:
         self.plug_in()
 
     def plug_in(self) -> None:
-        """The kernel has it from now on."""
+        """Let the kernel see the chip."""
         (self._config / "live").write_text("1")
         device = (self._config / "dev_name").read_text().strip()
         self.name = (self._config / "bank0/chip_name").read_text().strip()
         self._lines = Path("/sys/devices/platform") / device / self.name
 
     def unplug(self) -> None:
-        """Remove it from under whoever uses it."""
+        """Remove the chip while programs may use it."""
         (self._config / "live").write_text("0")
 
     def remove(self) -> None:
-        """Remove it with its configuration."""
+        """Remove the chip and its configuration."""
         self.unplug()
         (self._config / "bank0").rmdir()
         self._config.rmdir()
@@ -76,7 +76,7 @@ class Chip:
         return int(base.read_text())
 
     def close_contact(self, pin: int, closed: bool) -> None:
-        """A contact to ground closes, or opens and the resistor pulls up."""
+        """Close a contact to ground, or open it so that the resistor pulls up."""
         pull = "pull-down" if closed else "pull-up"
         (self._lines / f"sim_gpio{pin}" / "pull").write_text(pull)
 
@@ -85,7 +85,7 @@ class Chip:
         return int((self._lines / f"sim_gpio{pin}" / "value").read_text())
 
     def bounce(self, pin: int, closed: bool) -> None:
-        """Twenty milliseconds of contact bounce that end closed or open."""
+        """Simulate twenty milliseconds of contact bounce that end closed or open."""
         for _ in range(5):
             for level in (closed, not closed):
                 self.close_contact(pin, level)
@@ -93,14 +93,14 @@ class Chip:
         self.close_contact(pin, closed)
 
     def press(self, pin: int, seconds: float) -> None:
-        """A finger on a cheap button."""
+        """Press a cheap button with a finger."""
         self.bounce(pin, True)
         time.sleep(seconds)
         self.bounce(pin, False)
         time.sleep(0.1)
 
     def hum(self, pin: int, hertz: float, seconds: float) -> None:
-        """A long wire picks up the mains: the input follows its half waves."""
+        """Simulate a long wire that picks up mains hum: the input follows its half waves."""
         for _ in range(int(seconds * hertz)):
             for closed in (True, False):
                 self.close_contact(pin, closed)
@@ -108,7 +108,7 @@ class Chip:
 
     @contextmanager
     def taken(self, pin: int) -> Iterator[None]:
-        """Another program has a line."""
+        """Let another program hold a line."""
         command = [sys.executable, "-c", HOLD, str(self.number), str(pin)]
         pipe = subprocess.PIPE
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, cwd="/run") as holder:
@@ -120,7 +120,7 @@ class Chip:
 
 @contextmanager
 def plugged_in(name: str, label: str | None = None) -> Iterator[Chip]:
-    """A chip that is there for a while."""
+    """Yield a chip that is plugged in for a while."""
     chip = Chip(name, label)
     try:
         yield chip
@@ -146,7 +146,7 @@ class _Transfer(ctypes.Structure):
 
 
 class ServoBoard:
-    """The chip and its driver."""
+    """The PCA9685 and its driver."""
 
     def __init__(self) -> None:
         [adapter] = (
@@ -157,7 +157,7 @@ class ServoBoard:
         self._number = adapter.name.removeprefix("i2c-")
         self._bus = os.open(f"/dev/{adapter.name}", os.O_RDWR)
         fcntl.ioctl(self._bus, I2C_SLAVE_FORCE, ADDRESS)
-        self.lose_power()  # the stub begins with zeroes, which no chip does
+        self.lose_power()  # the stub begins with zeros, which no real chip does
         (adapter / "new_device").write_text(f"pca9685 {ADDRESS:#x}")
 
     @property
@@ -165,20 +165,20 @@ class ServoBoard:
         return f"{self._number}-{ADDRESS:04x}"
 
     def unplug(self) -> None:
-        """The driver lets go of the chip."""
+        """Unbind the driver from the chip."""
         (DRIVER / "unbind").write_text(self._device)
 
     def plug_in(self) -> None:
-        """The driver has it again."""
+        """Bind the driver to the chip again."""
         (DRIVER / "bind").write_text(self._device)
 
     def lose_power(self) -> None:
-        """For a moment: its registers are as after that."""
+        """Reset the chip's registers as a short power loss does."""
         for register, value in WHEN_SWITCHED_ON.items():
             self._transfer(WRITE, register, value)
 
     def read(self, register: int) -> int:
-        """The value of a register."""
+        """Return the value of a register."""
         return self._transfer(READ, register, 0)
 
     def _transfer(self, way: int, register: int, value: int) -> int:
@@ -200,7 +200,7 @@ class ServoBoard:
 
 
 NOBODY, GROUP = 65534, 60
-"""Whom it runs as, and the group that may use lines and channels."""
+"""User the process runs as, and the group that may use lines and channels."""
 FOLDER = Path("/run/board")
 PORT = FOLDER / "port"
 PATIENCE_S = 60.0
@@ -211,7 +211,7 @@ UNPRIVILEGED = ("setpriv", f"--reuid={NOBODY}", f"--regid={GROUP}", "--clear-gro
 
 @contextmanager
 def running(*options: str) -> Iterator[list[str]]:
-    """The process for a while; what it complained of is in the list when it has ended."""
+    """Run the process for a while. When it has ended, the list yielded holds its complaints."""
     FOLDER.mkdir(exist_ok=True)
     shutil.copy(executable("cubist-firmware-linux"), FOLDER / "firmware")
     shutil.chown(FOLDER, NOBODY, GROUP)
@@ -234,18 +234,18 @@ def running(*options: str) -> Iterator[list[str]]:
 
 
 def link_to(setups: Sequence[ActuatorSetup]) -> Link:
-    """A link to the process, closed."""
+    """Return a closed link to the process."""
     return Link(SerialTransport(str(PORT)), setups, silence_hold_ms=SILENCE_MS)
 
 
 async def configured(link: Link) -> None:
-    """Connect, and tell the board its actuators."""
+    """Connect, and send the board its actuators."""
     await link.open(PATIENCE_S)
     await link.configure()
 
 
 async def fault_of(deed: Coroutine[Any, Any, Any]) -> str:
-    """Return the fault that something ends with, or "nothing"."""
+    """Return the fault that a coroutine ends with, or "nothing"."""
     try:
         await asyncio.wait_for(deed, PATIENCE_S)
     except RobotError as fault:
@@ -254,13 +254,13 @@ async def fault_of(deed: Coroutine[Any, Any, Any]) -> str:
 
 
 def at_once(*ways: MotionProfile) -> Schedule:
-    """Motions that begin together."""
+    """Return a schedule whose motions start together."""
     turns = tuple(TimedTurn(0, number) for number in range(len(ways)))
     return Schedule(ways, turns, max(way.duration_us for way in ways))
 
 
 def in_turn(*ways: MotionProfile) -> Schedule:
-    """Each as soon as the one before it has ended."""
+    """Return a schedule in which each motion starts when the one before it ends."""
     turns, at = [], 0
     for number, way in enumerate(ways):
         turns.append(TimedTurn(at, number))
@@ -275,7 +275,7 @@ NOTE = re.compile(r"\s+(\d+\.\d+): (\w+): (.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One event: when, in seconds, what, and its particulars."""
+    """One kernel event: time in seconds, name and details."""
 
     time_s: float
     event: str
@@ -283,15 +283,17 @@ class Note:
 
 
 def notes_in(text: str) -> list[Note]:
-    """The events in what the kernel tells."""
+    """Return the events in the kernel's trace text."""
     found = (NOTE.search(line) for line in text.splitlines())
     return [Note(float(note[1]), note[2], note[3]) for note in found if note is not None]
 
 
 @contextmanager
 def noting(*events: str) -> Iterator[Callable[[], str]]:
-    """Note events such as ``gpio/gpio_value``; what is returned tells those noted so far, for
-    :func:`notes_in`."""
+    """Note events such as ``gpio/gpio_value``. Yield a function that returns those noted so far.
+
+    :func:`notes_in` reads them.
+    """
     _begin(events)
     try:
         yield (TRACE / "trace").read_text
@@ -301,7 +303,7 @@ def noting(*events: str) -> Iterator[Callable[[], str]]:
 
 @contextmanager
 def following(hear: Callable[[Note], None], *events: str) -> Iterator[None]:
-    """ProgressListener of each event while it is new."""
+    """Call ``hear`` with each event as it happens."""
     _begin(events)
     ended = threading.Event()
 

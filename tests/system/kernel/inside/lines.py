@@ -1,4 +1,4 @@
-"""A slow stepper with its switch at the lines of a GPIO chip, by the kernel's character device."""
+"""A slow stepper and its switch at a GPIO chip's lines, through the kernel's character device."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FASTEST = 1000
 STEPS = 2000
 SETTLE_US = 200_000
 SENSED_LATE = 4
-"""Steps behind the switch that homing ends at: it is looked at three times, and heard of late."""
+"""Steps beyond the switch at the end of homing: it is read three times, and reported late."""
 BUSY = ("while :; do :; done", "while :; do find /usr/share/doc >/dev/null; done")
 MOTOR = StepperSetup(
     "turner",
@@ -71,7 +71,7 @@ class Shaft:
     chip: Chip
     at: int
     every: int | None = None
-    """The switch is an index, closed so often; else it is one at the end, closed at 0 and below."""
+    """Steps between closures of an index switch (None: an end switch, closed at 0 and below)."""
     jammed: bool = False
     direction: int = 0
 
@@ -79,7 +79,7 @@ class Shaft:
         self._set_switch()
 
     def hear(self, note: Note) -> None:
-        """A line has another value."""
+        """Follow a line's new value."""
         pin, value = change_of(note, self.chip)
         if pin == DIRECTION:
             self.direction = value
@@ -93,7 +93,7 @@ class Shaft:
 
 
 def change_of(note: Note, chip: Chip) -> tuple[int, int]:
-    """Pin and value of a line that a program has set; pin -1 for what is none."""
+    """Return pin and value of a line that a program has set, or pin -1 for any other event."""
     found = CHANGE.match(note.text)
     if found is None or found[2] != "set":
         return -1, 0
@@ -117,18 +117,18 @@ def intervals_us(changes: Sequence[Change], pin: int) -> list[float]:
 
 
 def errors_us(changes: Sequence[Change], pin: int, planned_us: float) -> list[float]:
-    """Return the intervals' differences from the plan, the smallest first."""
+    """Return the intervals' absolute differences from the plan in ascending order."""
     return sorted(abs(interval - planned_us) for interval in intervals_us(changes, pin))
 
 
 def quantile(ordered: Sequence[float], part: float) -> float:
-    """Return the value that this part of the values does not exceed."""
+    """Return the value that this fraction of the values does not exceed."""
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
 
 
 @contextmanager
 def busy() -> Iterator[None]:
-    """Other programs that want all the time there is."""
+    """Run other programs that use all the processor time they get."""
     running = [subprocess.Popen(["sh", "-c", work]) for work in BUSY]
     try:
         yield
@@ -139,7 +139,7 @@ def busy() -> Iterator[None]:
 
 
 async def home(chip: Chip) -> dict[str, Any]:
-    """Finds the switch; where the shaft is then, and what the lines are."""
+    """Home the motor; return the position of the shaft and the state of the lines."""
     shaft = Shaft(chip, at=60)
     link = link_to([MOTOR])
     await configured(link)
@@ -159,7 +159,7 @@ async def home(chip: Chip) -> dict[str, Any]:
 
 
 async def to_and_fro(link: Link, chip: Chip) -> dict[str, Any]:
-    """Forwards and back at the highest speed; what was set at which time."""
+    """Move forwards and back at top speed; return the plan and the timed changes of the lines."""
     ways = [
         stepper_move("turner", at, by, MOTOR.limits) for at, by in ((0, STEPS), (STEPS, -STEPS))
     ]
@@ -176,7 +176,7 @@ async def to_and_fro(link: Link, chip: Chip) -> dict[str, Any]:
 
 
 async def steps(chip: Chip) -> dict[str, Any]:
-    """Alone and beside other programs; then without power."""
+    """Step alone and beside other programs; then switch the driver's power off."""
     link = link_to([replace(MOTOR, homing=None)])
     await configured(link)
     await link.home()
@@ -192,12 +192,12 @@ async def steps(chip: Chip) -> dict[str, Any]:
 
 
 def settled(way: MotionProfile) -> MotionProfile:
-    """Extend a motion so that this scenario hears of the last step and moves the switch."""
+    """Extend a motion so that the shaft hears of the last step and moves the switch."""
     return replace(way, duration_us=way.duration_us + SETTLE_US)
 
 
 async def index(chip: Chip) -> dict[str, Any]:
-    """An index sensor is looked at after a turn: as it should be, then with a jam."""
+    """Check the index sensor after a turn: first without, then with a jam."""
     slow = StepperLimits(start_speed=100, max_speed=200, acceleration=1000)
     shaft = Shaft(chip, at=0, every=100)
     link = link_to([replace(INDEXED, limits=slow)])
@@ -219,7 +219,7 @@ async def index(chip: Chip) -> dict[str, Any]:
 
 
 async def taken(chip: Chip) -> str:
-    """Another program has a line of the motor's."""
+    """Configure the board while another program holds a line of the motor."""
     link = link_to([MOTOR])
     with chip.taken(STEP):
         told = await fault_of(configured(link))
@@ -228,7 +228,7 @@ async def taken(chip: Chip) -> str:
 
 
 async def unplugged(chip: Chip) -> list[str]:
-    """The chip goes in the middle of a turn, and comes back."""
+    """Remove the chip in the middle of a turn, and plug it in again."""
     link = link_to([replace(MOTOR, homing=None)])
     await link.open()
     await link.configure(anew=True)

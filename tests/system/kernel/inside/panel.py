@@ -1,4 +1,4 @@
-"""The panel on the kernel's own GPIO interface; what it was told."""
+"""The panel on the kernel's own GPIO interface, and the events it reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
 
 @contextmanager
 def panel(chip: Chip, told: list[Any], *, wire: bool = True) -> Iterator[Panel]:
-    """The real panel on the real library; ``wire``: the emergency stop's circuit is closed."""
+    """Run the real panel on the real library. ``wire`` closes the emergency stop's circuit."""
     pins = PanelPins(Input(BUTTON), Output(LED), Output(BUZZER), Input(ESTOP, True, "up"))
     made = Panel(
         RpiGpio(),
@@ -33,7 +33,7 @@ def panel(chip: Chip, told: list[Any], *, wire: bool = True) -> Iterator[Panel]:
         ),
     )
     made.open()
-    # What drives a line is stronger than the resistor that the panel has just chosen for it.
+    # The driver of a line is stronger than the resistor that the panel has just chosen for it.
     chip.close_contact(ESTOP, wire)
     made.start()
     time.sleep(0.1)
@@ -74,7 +74,7 @@ def emergency(chip: Chip) -> list[Any]:
 
 
 def light(chip: Chip) -> list[Any]:
-    """Levels of the light: ready, then thinking, then closed."""
+    """Return the levels of the light when ready, when thinking, and the buzzer's at a fault."""
     seen: list[Any] = []
     with panel(chip, []) as made:
         made.show("idle")

@@ -1,7 +1,7 @@
 """Raspberry Pi cameras of the table: the real picamera2 and libcamera with the kernel's ``vimc``.
 
-``vimc`` is a media device with a sensor, lenses and a debayer, which take pictures as a camera at
-a Raspberry Pi does. It lacks exposure, gains and focus; a simulated sensor has those.
+``vimc`` is a media device with a sensor, lenses and a debayer, and takes pictures like a camera at
+a Raspberry Pi. It lacks exposure, gains and focus, which a simulated sensor adds.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ NOBODY = 65_534
 DRIVER = Path("/sys/bus/platform/drivers/vimc")
 DEVICE = "vimc.0"
 SENSOR, DEBAYER = "Sensor B", "Debayer B"
-"""The half of it that libcamera uses."""
+"""Entities of the half of ``vimc`` that libcamera uses."""
 
 SET_CONTROL = 0xC008_561C
 """Number of the request VIDIOC_S_CTRL."""
 PATTERN, WINDOW, TEXT = 0x00F0_F000, 0x00F0_F001, 0x00F0_F002
-"""Controls: what the sensor shows, how many pixels make one of a picture, text over the picture."""
+"""Controls: the sensor's test pattern, the scale of the picture, the text over the picture."""
 BLACK, RED = 5, 7
 CLOCK, NO_TEXT = 1, 2
 
@@ -49,19 +49,19 @@ class Vimc:
     """The kernel's virtual camera."""
 
     def plug_in(self) -> None:
-        """Let the kernel find it, unless it has; it shows red, with a clock."""
+        """Bind the driver unless it is bound; the picture is red, with a clock."""
         if not (DRIVER / DEVICE).exists():
             (DRIVER / "bind").write_text(DEVICE)
         self.show(RED, CLOCK)
-        _set(DEBAYER, {WINDOW: 1})  # three times the speed
+        _set(DEBAYER, {WINDOW: 1})  # three times as fast
 
     def pull_out(self) -> None:
-        """Take it away from whoever uses it."""
+        """Unbind the driver while programs may use the camera."""
         (DRIVER / "unbind").write_text(DEVICE)
         wait_for(lambda: not nodes(SENSOR))
 
     def show(self, pattern: int, text: int) -> None:
-        """Change what is in front of the sensor."""
+        """Change the sensor's picture."""
         _set(SENSOR, {PATTERN: pattern, TEXT: text})
 
 
@@ -75,7 +75,7 @@ def _set(name: str, values: Mapping[int, int]) -> None:
 
 
 class SensedRequest(CompletedRequest):  # type: ignore[misc]
-    """A picture whose metadata say what the simulated sensor did."""
+    """A picture whose metadata come from the simulated sensor."""
 
     def __init__(self, request: Any, camera: Any) -> None:
         super().__init__(request, camera)
@@ -86,7 +86,7 @@ class SensedRequest(CompletedRequest):  # type: ignore[misc]
 
 
 class SensedCamera(Picamera2):  # type: ignore[misc]
-    """picamera2's camera with the controls of a simulated sensor, whose cable may be loose."""
+    """picamera2's camera with the controls of a simulated sensor. Its cable may be loose."""
 
     sensor = SimulatedSensor(focus_s=0.2)
     is_connected = True
@@ -96,7 +96,7 @@ class SensedCamera(Picamera2):  # type: ignore[misc]
         return {**super().camera_controls, **self.sensor.camera_controls}
 
     def process_requests(self, display: Any) -> None:
-        """Handle pictures; those of a sensor that is gone have errors, which picamera2 skips."""
+        """Handle pictures. If the sensor is gone, they have errors and picamera2 skips them."""
         if not self.is_connected:
             with self._requestslock:
                 broken, self._requests = self._requests, []
@@ -118,7 +118,7 @@ picamera2.picamera2.CompletedRequest = SensedRequest
 class RealPi(PiBench):
     """A camera at the ribbon cable."""
 
-    size = (384, 192)  # a third of it, which vimc scales, has room for the clock
+    size = (384, 192)  # a third of vimc's picture, with room for the clock
 
     def __init__(self) -> None:
         super().__init__(SensedCamera.sensor)
@@ -192,7 +192,7 @@ class RealPi(PiBench):
         yield camera
 
     def no_sensor_modes(self) -> Stage:
-        return self.usual()  # it tells none
+        return self.usual()  # vimc reports none
 
     def black(self) -> Stage:
         return self.while_shown(BLACK)
@@ -201,7 +201,7 @@ class RealPi(PiBench):
         return self.while_shown(RED)
 
     def while_shown(self, pattern: int) -> Stage:
-        """Yield a camera in use that sees something still, then the same camera."""
+        """Yield a camera that sees a still picture, then the same camera with a changing one."""
         camera = self.settled()
         self.vimc.show(pattern, NO_TEXT)
         yield camera

@@ -1,7 +1,7 @@
-"""Parts of a whole robot in the virtual machine, as a service; what is around them is outside it.
+"""Parts of a whole robot inside the virtual machine, as a service; the rest is outside it.
 
-It makes a Raspberry Pi's devices and plugs in the webcam. Then it tells, a JSON line each, what the
-servo board's chip is written and that time passes, and obeys orders.
+The service makes a Raspberry Pi's devices and plugs in the webcam. Then it reports every write to
+the servo board's chip and the passing of time as JSON lines, and obeys orders.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def connect(port: int) -> socket.socket:
 
 
 class Teller:
-    """The line to the outside, for several threads."""
+    """The line to the outside, shared by several threads."""
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
@@ -61,26 +61,26 @@ class Teller:
             self._line.sendall(json.dumps(what).encode() + b"\n")
 
     def hear(self, note: Note) -> None:
-        """Tell what the kernel has noted."""
+        """Report an event of the kernel."""
         self.tell(time_s=note.time_s, event=note.event, text=note.text)
 
 
 def let_time_pass() -> None:
-    """Note, again and again, that time has passed."""
+    """Write a trace marker every tick, so that the trace shows the passing of time."""
     while True:
         (TRACE / "trace_marker").write_text("tick")
         time.sleep(TICK_S)
 
 
 def confirm(profile: str) -> None:
-    """Keep every position and direction as the profile has it: somebody saw them all."""
+    """Confirm every position and direction of the profile, as if somebody had checked them all."""
     values = confirmable(load_profile(profile))
     with CLIENT.maintenance():
         CLIENT.call(Endpoint("PUT", "/calibration"), {"values": values})
 
 
 def obey(order: dict[str, Any], chip: Chip) -> dict[str, object]:
-    """Do what is wanted; return the answer."""
+    """Obey an order and return the answer."""
     match order["do"]:
         case "press":
             chip.press(order["pin"], order["seconds"])

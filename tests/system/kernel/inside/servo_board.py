@@ -1,6 +1,6 @@
-"""A PCA9685 with the eight servos of a robot, by the kernel's own driver.
+"""A PCA9685 with the eight servos of a robot, through the kernel's own driver.
 
-The chip behind it is the kernel's ``i2c-stub``, which keeps what is written to its registers.
+The chip behind it is the kernel's ``i2c-stub``, which keeps the values written to its registers.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def export() -> list[str]:
 
 
 def ends(servo: ServoSetup) -> tuple[int, int]:
-    """The pulses farthest apart that the profile's positions have."""
+    """Return the shortest and the longest pulse of the servo's positions in the profile."""
     positions = PROFILE.actuators[servo.name].positions_us
     return min(positions.values()), max(positions.values())
 
 
 async def to_ends(link: Link) -> dict[str, Any]:
-    """All servos at once to their shortest pulse, to their longest, and back to the start."""
+    """Move all servos at once to their shortest pulse, to their longest, and back to the start."""
     planned, executed, events = [], [], []
     for stage in ((lambda s: (s.start_us, ends(s)[0])), ends, (lambda s: (ends(s)[1], s.start_us))):
         plan = at_once(*(servo_slew(s.name, *stage(s), TRAVEL_US, FRAME_US) for s in SERVOS))
@@ -73,13 +73,13 @@ async def to_ends(link: Link) -> dict[str, Any]:
 
 
 def bytes_written(notes: Sequence[Note]) -> list[tuple[int, int]]:
-    """Register and value, in their order."""
+    """Return the registers and values written, in order."""
     found = (WRITTEN.search(note.text) for note in notes if note.event == "smbus_write")
     return [(int(note[1], 16), int(note[2], 16)) for note in found if note is not None]
 
 
 async def interrupted(link: Link, board: ServoBoard, timed_fault: str) -> dict[str, Any]:
-    """Something happens to the chip in the middle of a slew; then it is mended, and goes on."""
+    """Disturb the chip in the middle of a slew, then repair it and go on."""
     servo = link.actuators[0]
     assert isinstance(servo, ServoSetup)
     away = at_once(servo_slew(servo.name, servo.start_us, ends(servo)[1], 2_000_000, FRAME_US))

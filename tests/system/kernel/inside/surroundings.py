@@ -19,7 +19,7 @@ DEVICE_ID = 0x0001_0002
 
 @contextmanager
 def other_user(take: Callable[[], object]) -> Iterator[None]:
-    """Let another program use a device meanwhile; it is killed while it has it."""
+    """Let another program use a device meanwhile. It is killed while it holds the device."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -34,7 +34,7 @@ def other_user(take: Callable[[], object]) -> Iterator[None]:
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    """Wait until the kernel and udev have done it."""
+    """Wait until the kernel and udev have met a condition."""
     deadline = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < deadline, "the kernel does not do it"
@@ -42,9 +42,9 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 def run_apart(work: Callable[[], None], limit_s: float) -> str:
-    """Run something in a process of its own, because it may hang or crash.
+    """Run a function in a process of its own, because it may hang or crash.
 
-    Returns how that ended: an empty text if well.
+    Return an error text, empty if it ended well.
     """
     sys.stdout.flush()
     began = time.monotonic()
@@ -63,7 +63,7 @@ def run_apart(work: Callable[[], None], limit_s: float) -> str:
 
 
 def nodes(name: str) -> list[Path]:
-    """Return the devices of a name, in their order."""
+    """Return the devices of a name, in order."""
 
     def has_name(path: Path) -> bool:
         try:

@@ -20,7 +20,7 @@ NOBODY = 65_534
 
 
 class RealUsb(UsbBench):
-    """A webcam at the USB."""
+    """A webcam on USB."""
 
     def __init__(self) -> None:
         self.webcam = Webcam()
@@ -36,7 +36,7 @@ class RealUsb(UsbBench):
         self.pull_out()
 
     def plug_in(self) -> Path:
-        """Plug it in; return the device of its pictures."""
+        """Plug the webcam in and return its video device."""
         self.webcam.plug_in()
         wait_for(lambda: len(nodes(self.webcam.NAME)) == 2)
         subprocess.run(["udevadm", "settle"], check=True)
@@ -44,7 +44,7 @@ class RealUsb(UsbBench):
         return self.asked
 
     def pull_out(self) -> None:
-        """Pull it out."""
+        """Unplug the webcam."""
         self.webcam.pull_out()
         wait_for(lambda: not nodes(self.webcam.NAME))
 
@@ -103,7 +103,7 @@ class RealUsb(UsbBench):
             yield camera
 
     def while_used(self, name: str, value: object, usual: object) -> Stage:
-        """Yield a camera in use that something happens to, then the same camera, opened again."""
+        """Yield a camera in use after a change to the webcam, then the same one, opened again."""
         with self.plugged_in():
             camera = self.settled()
             setattr(self.webcam, name, value)

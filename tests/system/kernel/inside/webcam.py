@@ -1,7 +1,7 @@
-"""A USB webcam in software: the kernel talks to it as to one at a cable, through its USB/IP driver.
+"""A USB webcam in software: the kernel talks to it through its USB/IP driver.
 
 It streams MJPEG and uncompressed pictures over a bulk endpoint, and has the controls of a usual
-webcam. Closing the connection is pulling its plug.
+webcam. Closing the connection unplugs it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tests.system.kernel.inside.surroundings import attach
 SUBMIT, UNLINK, SUBMITTED, UNLINKED = 1, 2, 3, 4
 HEADER = struct.Struct(">5I5I8s")
 ANSWER = struct.Struct(">5I5i8s")
-"""A message of USB/IP with a request, and with its result."""
+"""USB/IP messages: a request, and its result."""
 STALL, GONE = -32, -104
 
 FRAME_S = 0.033
 STILL = 1_000_000
-"""Seed of a picture that does not change, which none of the others has."""
+"""Seed of a picture that does not change. No other picture uses it."""
 PAYLOAD = 16_384
-"""Bytes of one transfer, with the two bytes of its header."""
+"""Bytes of one transfer, including its header of two bytes."""
 PROBE = struct.Struct("<HBBIHHHHHII")
 
 SET, GET_CURRENT, GET_LENGTH, GET_INFO = 0x01, 0x81, 0x85, 0x86
@@ -43,11 +43,11 @@ AUTO_EXPOSURE, EXPOSURE, FOCUS, AUTO_FOCUS = (
 WHITE_BALANCE, AUTO_WHITE_BALANCE = (PROCESSING, 0x0A), (PROCESSING, 0x0B)
 FORMATS = ("YUYV", "MJPG")
 BY_SHUTTER, BY_APERTURE = 0x01, 0x08
-"""Modes of exposure: by hand, and automatic."""
+"""Modes of exposure: manual and automatic."""
 
 
 class Control:
-    """A control of ``size`` bytes; ``answers`` are its values by request."""
+    """A control of ``size`` bytes. ``answers`` holds its values by request."""
 
     def __init__(self, size: int, least: int, most: int, step: int, now: int) -> None:
         self.size = size
@@ -57,7 +57,7 @@ class Control:
     def read(self, request: int) -> bytes:
         """Return the answer to a request that reads."""
         if request == GET_INFO:
-            return b"\x03"  # it may be read and set
+            return b"\x03"  # it can be read and set
         if request == GET_LENGTH:
             return struct.pack("<H", self.size)
         value = self.now if request == GET_CURRENT else self.answers[request]
@@ -86,7 +86,7 @@ def _interface(number: int, ends: int, subclass: int) -> bytes:
 
 
 def _controls_of(controls: dict[tuple[int, int], Control]) -> tuple[bytes, bytes]:
-    """Return the bits of the camera's controls, and of its processing unit's."""
+    """Return the control bits of the camera unit and of the processing unit."""
     camera = {AUTO_EXPOSURE: 1, EXPOSURE: 3, FOCUS: 5, AUTO_FOCUS: 17}
     processing = {WHITE_BALANCE: 6, AUTO_WHITE_BALANCE: 12}
     bits = [
@@ -97,7 +97,7 @@ def _controls_of(controls: dict[tuple[int, int], Control]) -> tuple[bytes, bytes
 
 
 def _format(index: int, kind: str, width: int, height: int) -> bytes:
-    """Return the descriptors of a format with one size of pictures."""
+    """Return the descriptors of a format with one picture size."""
     size = width * height * 2
     interval = round(FRAME_S * 1e7)
     numbers = (width, height, size * 8 * 20, size * 8 * 40, size, interval, 1, interval)
@@ -111,10 +111,10 @@ def _format(index: int, kind: str, width: int, height: int) -> bytes:
 
 
 class Webcam:
-    """A webcam with some formats, whose plug is in or out.
+    """A webcam with some formats that can be plugged in and out.
 
-    ``is_cut_short``: pictures end too early. ``is_sending``: pictures come. ``shows``: "noise"
-    as of a sensor, the "same" picture for ever, or "black". ``format``: what the driver has chosen.
+    ``is_cut_short``: pictures end too early. ``is_sending``: pictures arrive. ``shows``: "noise"
+    like that of a sensor, the "same" picture for ever, or "black". ``format``: the driver's choice.
     """
 
     NAME = "UVC Camera (1d6b:0102)"
@@ -140,7 +140,7 @@ class Webcam:
         attach(theirs)
 
     def connect(self, line: socket.socket) -> None:
-        """Talk to the kernel at the other end of a line, in threads of its own."""
+        """Talk to the kernel at the other end of a line, in separate threads."""
         self._line = line
         self._pending.clear()
         for work in (self._answer, self._stream):
@@ -150,7 +150,7 @@ class Webcam:
         """Break the connection."""
         line, self._line = self._line, None
         if line is not None:
-            with suppress(OSError):  # the other end may have gone before
+            with suppress(OSError):  # the other end may have closed already
                 line.shutdown(socket.SHUT_RDWR)
 
     def _answer(self, line: socket.socket) -> None:
@@ -263,13 +263,13 @@ class Webcam:
         )
 
     def _stream(self, line: socket.socket) -> None:
-        """Send a payload for each transfer that the kernel waits for, as long as the line holds."""
+        """Send a payload for each transfer that the kernel waits for, while the line holds."""
         while self._line is line:
             with self._turn:
                 self._turn.wait_for(lambda: self._pending or self._line is not line, 1.0)
             payload = next(self._pictures)
             with self._turn:
-                # The kernel breaks the connection if it is answered what it has unlinked.
+                # The kernel breaks the connection on a reply to a request that it has unlinked.
                 if not self._pending or not self.is_sending or self._line is not line:
                     continue
                 number, length = self._pending.pop(0)
@@ -293,7 +293,7 @@ class Webcam:
             count += 1
 
     def _picture(self, number: int) -> bytes:
-        """Return a picture in the format that was chosen."""
+        """Return a picture in the chosen format."""
         image = self.look(number)
         if self.format != "MJPG":
             return cv2.cvtColor(image, cv2.COLOR_BGR2YUV_YUY2).tobytes()
@@ -301,7 +301,7 @@ class Webcam:
         return data[: len(data) // 3] if self.is_cut_short else data
 
     def look(self, number: int) -> cv2.typing.MatLike:
-        """Return what it sees, B G R: a red patch on grey with noise."""
+        """Return the camera's view, B G R: a red patch on grey with noise."""
         seed = number if self.shows == "noise" else STILL
         size = (self.height, self.width, 3)
         noise = np.random.default_rng(seed).integers(0, 6, size, np.uint8)
