@@ -36,7 +36,7 @@ from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
 
 RECORD = struct.Struct("<QHBB")
 STACK = 7
-"""Kind of record that only tests ask for."""
+"""A kind of record that only tests request."""
 STEP, DIRECTION, ENDSTOP = 2, 3, 5
 PUSHER_STEP, PUSHER_DIRECTION = 6, 7
 SERVO_PINS = 9, 10
@@ -71,7 +71,7 @@ SETUPS: tuple[ActuatorSetup, ...] = (
 
 @dataclass
 class Witness:
-    """Listens to the pins, and moves the turner's end stop."""
+    """A listener at the pins that also moves the turner's end stop."""
 
     answer: Callable[[bytes], None]
     records: list[tuple[int, int, int]] = field(default_factory=list)
@@ -80,18 +80,18 @@ class Witness:
     pressed: Callable[[int], bool] = lambda steps: steps <= 0
     """Return true if the end stop is pressed with the turner there."""
     active_high: bool = False
-    """The level of a pressed end stop."""
+    """True if a pressed end stop is high."""
     resets: int = 0
     chips: PwmChips | None = None
     """Chips that make the pulses of a board that only sends their lengths."""
     stack_left: int = 1 << 16
-    """Fewest bytes there ever were between the stack of a simulated AVR and its variables."""
+    """Minimum number of bytes so far between the stack of a simulated AVR and its variables."""
 
     def __post_init__(self) -> None:
         self._levels: dict[int, int] = {}
 
     def feed(self, data: bytes) -> None:
-        """Records as they come."""
+        """Handle records from the board."""
         for record in RECORD.iter_unpack(data):
             self._take(*record)
 
@@ -117,22 +117,22 @@ class Witness:
             self.resets += 1
 
     def pulse_edge(self, time_us: float, pin: int, level: bool) -> None:
-        """The chips change a servo's wire."""
+        """Record that the chips change a servo's wire."""
         self.records.append((round(time_us * TICKS_PER_US), pin, int(level)))
 
     def rises(self, pin: int) -> list[int]:
-        """Ticks of the rising edges of a pin."""
+        """Return the ticks of a pin's rising edges."""
         return [ticks for ticks, at, level in self.records if at == pin and level]
 
     def pulses(self, pin: int) -> list[tuple[int, int]]:
-        """Rising tick and length in ticks of every pulse of a servo."""
+        """Return the rising tick and the length in ticks of each of a servo's pulses."""
         edges = [(ticks, level) for ticks, at, level in self.records if at == pin]
         return [
             (rise, fall - rise) for (rise, high), (fall, low) in pairwise(edges) if high and not low
         ]
 
     def moves(self, step: int = PUSHER_STEP, direction: int = PUSHER_DIRECTION) -> list[int]:
-        """Signed numbers of steps of a stepper between changes of direction."""
+        """Return a stepper's signed numbers of steps between changes of direction."""
         moves: list[int] = []
         sign = -1
         for _, pin, level in self.records:
@@ -157,12 +157,12 @@ class Rig:
     draw: Callable[[int], int] = field(default_factory=lambda: random.Random(1).randrange)
 
     def link(self, setups: tuple[ActuatorSetup, ...] = SETUPS) -> Link:
-        """A link to the board, closed."""
+        """Return a closed link to the board."""
         self.links.append(Link(self.port, setups, clock=self.loop.time, draw=self.draw))
         return self.links[-1]
 
     async def homed_link(self, *names: str, setups: tuple[ActuatorSetup, ...] = SETUPS) -> Link:
-        """A link to the board: open, configured, homed (all actuators, unless some are named)."""
+        """Return a link to the board: open, configured, homed (default: all actuators)."""
         link = self.link(setups)
         await link.open()
         await link.configure()
@@ -182,8 +182,9 @@ every_board = pytest.mark.parametrize(
     ["host_rig", "linux_rig", "uno", pytest.param("pico", marks=pytest.mark.long)],
     indirect=True,
 )
-"""The firmware of this computer, of a Raspberry Pi, that of the Uno under simavr, and that of the
-Pico under rp2040js."""
+"""The firmware for this computer, for a Raspberry Pi, for the Uno under simavr, and for the Pico
+under rp2040js.
+"""
 
 
 def is_fault(code: str, detail: str | None = None) -> Callable[[RobotError], bool]:
@@ -198,7 +199,7 @@ def program(name: str) -> Path:
 
 @contextlib.contextmanager
 def board_process(name: str, port: Path, *options: str | Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A firmware program as a process in real time, its serial port a pseudo-terminal."""
+    """Run a firmware program as a process in real time, its serial port a pseudo-terminal."""
     process = subprocess.Popen([program(name), "--pty-link", port, *options])
     try:
         deadline = time.monotonic() + PORT_LIMIT_S
@@ -213,7 +214,7 @@ def board_process(name: str, port: Path, *options: str | Path) -> Iterator[subpr
 
 
 def simulated(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """A coroutine as a function: it runs in the time of its rig, or in real time without one."""
+    """Turn a coroutine into a function that runs in its rig's time, or real time without a rig."""
 
     @functools.wraps(test)
     def run(**fixtures: Any) -> None:
@@ -226,7 +227,7 @@ def simulated(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
 
 @contextlib.contextmanager
 def rig_of(*command: str | Path) -> Iterator[Rig]:
-    """A board running a program, from time 0."""
+    """Yield a board that runs a program from time 0."""
     with contextlib.closing(VirtualLoop()) as loop:
         board = VirtualBoard(command)
         board.listener = pins = Witness(board.answer)
@@ -241,12 +242,12 @@ def rig_of(*command: str | Path) -> Iterator[Rig]:
 def two_boards(
     first: Sequence[str | Path], second: Sequence[str | Path] = ()
 ) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
-    """The second booted a second after the first, and has a clock that goes 100 ppm faster.
+    """Yield two boards; the second boots a second later and its clock is 100 ppm faster.
 
-    Each runs a program with its options; the second the same if none is given for it.
+    Each runs a program with its options. The second runs the same program unless one is given.
     """
     with contextlib.closing(VirtualLoop()) as loop:
-        loop.attach(lambda _: True)  # time passes in small steps, or answers would come late
+        loop.attach(lambda _: True)  # in small steps, or answers would come late
         rigs = []
         for command, drift in ((first, 0.0), (second or first, FASTER)):
             board = VirtualBoard(command, drift)
@@ -261,7 +262,7 @@ def two_boards(
 
 
 def in_turn(*profiles: MotionProfile, times: int = 1) -> Schedule:
-    """Profiles one after the other, the whole ``times`` over."""
+    """Return a schedule of profiles one after another, the whole repeated ``times``."""
     turns, clock = [], 0
     for _ in range(times):
         for number, profile in enumerate(profiles):
@@ -271,7 +272,7 @@ def in_turn(*profiles: MotionProfile, times: int = 1) -> Schedule:
 
 
 def to_and_fro(times: int, steps: int = 100) -> Schedule:
-    """The pusher going forth and back."""
+    """Return a schedule in which the pusher moves back and forth."""
     moves = (stepper_move("pusher", at, by, LIMITS) for at, by in ((0, steps), (steps, -steps)))
     return in_turn(*moves, times=times)
 
@@ -287,7 +288,7 @@ def rises_of(profile: MotionProfile) -> NDArray[np.int64]:
 
 
 def pushes_of_two(idle_s: int, steps: int = 400) -> Schedule:
-    """Left pushes every four seconds, right at the beginning and ``idle_s`` seconds later."""
+    """Return pushes of left every four seconds, and of right at the start and after ``idle_s``."""
     moves, turns = [], []
     for second in range(0, idle_s + 1, 4):
         for name in ("left", "right") if second in (0, idle_s) else ("left",):
@@ -298,7 +299,7 @@ def pushes_of_two(idle_s: int, steps: int = 400) -> Schedule:
 
 
 async def running(link: Link, plan: Schedule) -> asyncio.Task[Execution]:
-    """Start a plan and wait until the firmware plays it."""
+    """Start a plan and return its task once the firmware plays it."""
     run = asyncio.create_task(link.run(plan))
     while (await link.status()).state != BoardState.RUNNING:
         pass

@@ -28,7 +28,7 @@ from robot.twin.misadjustment import Misadjustment
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 LIMIT_MS = 120_000
-"""For what takes a moment, on a computer that is busy with everything else."""
+"""Timeout for short waits on a computer that is busy with everything else."""
 
 PHONE = {"width": 360, "height": 640}
 DESK = {"width": 1200, "height": 800}
@@ -39,7 +39,7 @@ needs_browser = pytest.mark.skipif(
 
 @dataclass
 class Scene:
-    """A simulated robot, a browser, and what its pages asked for and complained of."""
+    """A simulated robot, a browser, and the requests and errors of its pages."""
 
     stage: DemoStage
     control_socket: Path
@@ -58,7 +58,7 @@ class Scene:
         return self.url.partition("/#")[0]
 
     async def open(self, size: dict[str, int] = DESK, **context: Any) -> BrowserPage:
-        """The page in a new browser window, logged in and told how the robot is."""
+        """Open the page in a new browser window, logged in and showing the robot's status."""
         window = await self.browser.new_context(viewport=size, **context)  # type: ignore[arg-type]
         return await self.tab(window)
 
@@ -83,7 +83,7 @@ async def running_robot(
     seed: int = 5,
     misadjusted: Misadjustment | None = None,
 ) -> AsyncIterator[tuple[DemoStage, Path]]:
-    """A robot, as its profile has it or ``misadjusted``, with its daemon, and their folder."""
+    """Yield a robot as in its profile, or ``misadjusted``, with its daemon, and their folder."""
     profile = load_profile(robot)
     options = DemoOptions(
         profile=profile,
@@ -117,7 +117,7 @@ async def open_browser() -> AsyncIterator[Browser]:
 
 @contextlib.asynccontextmanager
 async def scene(robot: str = "cubotino", speed: float = 20, **more: Any) -> AsyncIterator[Scene]:
-    """A robot, its page, and a browser."""
+    """Yield a robot, its page, and a browser."""
     async with (
         running_robot(robot, speed, **more) as (stage, folder),
         page_served(folder, wanted=True) as url,
@@ -162,7 +162,7 @@ FAULTS_OF_SHAPE = """() => {
 
 
 async def assert_shape(page: BrowserPage, where: str) -> None:
-    """Assert that nothing on the page is too wide, cut, or behind something else."""
+    """Assert that nothing on the page is too wide, cut off, or behind something else."""
     faults = await page.evaluate(FAULTS_OF_SHAPE)
     assert faults == [], f"{where}: {faults}"
 
@@ -171,20 +171,20 @@ COLOUR_RULES = {"runOnly": ["color-contrast", "link-in-text-block"]}
 
 
 async def assert_accessible(page: BrowserPage, where: str, *others: str) -> None:
-    """Assert that axe finds nothing, and nothing about colours in ``others``, colour schemes.
+    """Assert that axe finds no problem, and none about colours in ``others``, colour schemes.
 
-    The page was opened with ``bypass_csp``: axe is a script of ours.
+    The page was opened with ``bypass_csp``, because axe is our own script.
     """
     found = await Axe().run(page)
     assert found.violations_count == 0, f"{where}: {found.generate_report()}"
     for scheme in others:
         await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        found = await Axe("0").run(page, options=COLOUR_RULES)  # its script is there already
+        found = await Axe("0").run(page, options=COLOUR_RULES)  # its script is already loaded
         assert found.violations_count == 0, f"{where}, {scheme}: {found.generate_report()}"
 
 
 async def until(page: BrowserPage, expression: str) -> None:
-    """Wait for something to be true on the page, whose policy forbids Playwright's own way."""
+    """Wait until an expression is true. The page's policy forbids Playwright's own method."""
     async with asyncio.timeout(LIMIT_MS / 1000):
         while not await page.evaluate(f"Boolean({expression})"):
             await asyncio.sleep(0.05)

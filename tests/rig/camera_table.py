@@ -1,8 +1,9 @@
-"""The behaviour of cameras in each situation: one table, for real libraries and for stand-ins.
+"""The behaviour of cameras in each situation: one table for real libraries and for stand-ins.
 
-A *bench* has cameras of one kind and brings about the situations, as the method with a row's name:
-a generator that yields a camera once in the situation and once after it. The benches of the
-stand-ins are in ``tests/vision``, that of real USB cameras in ``tests/system/kernel``.
+A *bench* has cameras of one kind. For each row it has a method with the row's name that brings
+about the situation: a generator that yields a camera once in the situation and once after it. The
+benches of the stand-ins are in ``tests/vision``, that of real USB cameras in
+``tests/system/kernel``.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from vision.cameras.usb import UsbCamera, open_v4l2
 from vision.frame import Frame
 
 PICTURE, NOTHING = "picture", "nothing"
-"""Results of a camera that works; the others are codes of faults."""
+"""Results of a working camera; the others are codes of faults."""
 
 LOOKS = 3
-"""Pictures that are taken in each situation: one camera in three shows that it is frozen."""
+"""Pictures taken in each situation: a camera needs three to detect that it is frozen."""
 
 
 class TestedCamera(Protocol):
-    """A camera as both kinds are."""
+    """The interface that both kinds of cameras have."""
 
     unsettled: frozenset[Unsettled]
 
@@ -50,22 +51,22 @@ Stage = Iterator[TestedCamera]
 
 
 class Bench:
-    """Cameras of one kind; its methods are the situations, here those alike for both kinds."""
+    """Cameras of one kind. Its methods are the situations; those here are the same for both."""
 
     def check(self) -> CameraFinding:
-        """Return what the check-up says of the camera now."""
+        """Return the check-up's finding about the camera now."""
         raise NotImplementedError
 
     def camera(self) -> Any:
-        """A camera that is not open yet."""
+        """Return a camera that is not open yet."""
         raise NotImplementedError
 
     def plugged_in(self, *formats: str, locks: bool = True) -> AbstractContextManager[Path]:
-        """Plug a camera in meanwhile; its device. A Raspberry Pi's is always there."""
+        """Plug a camera in for a while and yield its device. A Raspberry Pi's is always there."""
         return nullcontext(Path())
 
     def settled(self) -> Any:
-        """A camera that is in use."""
+        """Return a camera in use."""
         camera = self.camera()
         camera.settle()
         return camera
@@ -95,7 +96,7 @@ class StandIn(Bench):
     device: Any
 
     def while_used(self, name: str, value: object) -> Stage:
-        """Yield a camera in use that something happens to, then the same camera."""
+        """Yield a camera in use whose device changes, then the same camera."""
         with self.plugged_in():
             camera = self.settled()
             with patch.object(self.device, name, value):
@@ -110,7 +111,7 @@ class StandIn(Bench):
 
 
 class PiBench(Bench):
-    """A Raspberry Pi's camera; ``sensor`` is what it has inside.
+    """A Raspberry Pi's camera with its ``sensor``.
 
     These situations come about in the same way with the library and with its stand-in.
     """
@@ -127,7 +128,7 @@ class PiBench(Bench):
         raise NotImplementedError
 
     def camera(self, number: int = 0, **options: Any) -> Picamera2Camera:
-        """A camera that is not open yet."""
+        """Return a camera that is not open yet."""
         self.number = number
         options = {"clock": self.clock, "open_device": self.open} | options
         return Picamera2Camera(number, self.size, "top", **options)
@@ -137,7 +138,7 @@ class PiBench(Bench):
         yield self.camera(0)
 
     def with_sensor(self, name: str, value: object) -> Stage:
-        """Yield a camera whose sensor is another one, then one with the usual sensor."""
+        """Yield a camera with a changed sensor, then one with the usual sensor."""
         with patch.object(self.sensor, name, value):
             yield (camera := self.camera())
         yield camera
@@ -178,7 +179,7 @@ class PiBench(Bench):
         return self.with_sensor("ideal_us", 130)
 
     def without(self, modules: Mapping[str, str]) -> Stage:
-        """Yield a camera for which the library cannot be loaded, then a usual one."""
+        """Yield a camera whose library cannot be loaded, then a usual one."""
         with TemporaryDirectory() as folder, shadowed(modules, Path(folder)):
             yield Picamera2Camera(0, self.size, "top")
         yield self.camera()
@@ -197,7 +198,7 @@ class PiBench(Bench):
 
 
 class UsbBench(Bench):
-    """A webcam at the USB; ``asked`` is the device that is asked for."""
+    """A USB webcam; ``asked`` is the device that receives the requests."""
 
     clock: Clock = staticmethod(monotonic_us)
     open: Callable[[int | str], Any] = staticmethod(open_v4l2)
@@ -205,11 +206,11 @@ class UsbBench(Bench):
 
     @property
     def format(self) -> str:
-        """Format that the driver has chosen."""
+        """The format that the driver has chosen."""
         raise NotImplementedError
 
     def camera(self, path: Path | None = None, size: tuple[int, int] = (320, 240)) -> UsbCamera:
-        """A camera that is not open yet."""
+        """Return a camera that is not open yet."""
         self.asked = path or self.asked
         return UsbCamera(str(self.asked), size, "side", clock=self.clock, open_device=self.open)
 
@@ -243,11 +244,11 @@ class UsbBench(Bench):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A situation, and what the camera does in it.
+    """A situation, and the camera's behaviour in it.
 
-    ``ask``: the method that is called. ``result``: a picture, or a fault's code; ``words`` are in
-    its message. ``unsettled``: what :meth:`settle` reports. ``doctor``: the verdict of the check-up
-    before that, if it is asked, and words of its text or remedy. ``again``: the result afterwards.
+    ``ask``: the method to call. ``result``: a picture, or a fault's code; its message contains
+    ``words``. ``unsettled``: the result of :meth:`settle`. ``doctor``: the verdict of the check-up
+    before that, if requested, and words of its text or remedy. ``again``: the result afterwards.
     """
 
     kind: str
@@ -323,10 +324,10 @@ TABLE = (
         ("no_video_device", "camera-absent", "is no video device", {"doctor": _PLUG}),
         ("other_node", "camera-absent", "takes no pictures", {"doctor": _PLUG}),
         ("pulled_out", "camera-vanished", "returns no pictures", {"doctor": _PLUG}),
-        # Its number is another one as long as the old one is open; names in /dev/v4l/by-id are not.
+        # Its number differs while the old one is open; names in /dev/v4l/by-id do not.
         ("plugged_in_again", "camera-vanished", "returns no pictures", {"again": "camera-absent"}),
         ("sends_nothing", "camera-vanished", "returns no pictures", {"doctor": ("ok", "in use")}),
-        ("cut_short",),  # OpenCV shows what there is of an incomplete JPEG
+        ("cut_short",),  # OpenCV shows the part of an incomplete JPEG
         (
             "not_lockable",
             {"ask": "settle", "unsettled": _LOOSE, "doctor": ("warning", "does not lock")},
@@ -350,7 +351,7 @@ class Seen:
 
 
 def observe(row: Row, bench: Bench) -> Seen:
-    """Bring about a situation; return what the camera does then, and afterwards."""
+    """Bring about a situation; return the camera's behaviour in it and afterwards."""
     stage: Stage = getattr(bench, row.situation)()
     camera = next(stage)
     doctor = bench.check() if row.doctor else None
@@ -380,7 +381,7 @@ def _ask(camera: TestedCamera, ask: str) -> tuple[str, str]:
 
 
 def judge(row: Row, seen: Seen) -> dict[str, object]:
-    """Return what is not as in the table: nothing if all is."""
+    """Return the differences from the table, empty if there are none."""
     verdict, words = row.doctor or ("", "")
     doctor = seen.doctor or ("", "", "")
     is_right = {

@@ -1,6 +1,6 @@
 """Fake cameras: one that shows painted pictures, and stand-ins for camera libraries.
 
-The libraries' stand-ins keep to what the real ones do, faults included.
+The stand-ins behave like the real libraries, faults included.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vision.frame import Frame, Image
 
 
 class FakeClock:
-    """Microseconds that pass only when told to."""
+    """Microseconds that pass only on command."""
 
     def __init__(self) -> None:
         self.now_us = 1_000_000
@@ -39,7 +39,7 @@ class FakeClock:
 
 
 def scene(level: float, seed: int = 0, size: tuple[int, int] = (64, 48)) -> NDArray[np.uint8]:
-    """A picture R G B of a red patch on grey with a sensor's noise; ``level`` is its exposure."""
+    """Return a picture R G B of a red patch on grey with noise; ``level`` is its exposure."""
     width, height = size
     linear = np.full((height, width, 3), 0.2)
     linear[height // 4 : -height // 4, width // 4 : -width // 4] = (0.6, 0.1, 0.05)
@@ -82,14 +82,14 @@ class SceneCamera:
         return self.taken[-1]
 
     def close(self) -> None:
-        """Do nothing: there is nothing to give back."""
+        """Do nothing: there is nothing to release."""
 
 
 class _Library:
-    """Part of a library of cameras, any method of which may fail."""
+    """A part of a camera library; each of its methods may fail."""
 
     def fail(self, call: str, error: Exception) -> None:
-        """Let this method raise from now on, and have no effect."""
+        """Make this method raise from now on, without effect."""
 
         def fails(*_: object, **__: object) -> None:
             raise error
@@ -103,12 +103,12 @@ NOT_INSTALLED, NO_LIBCAMERA, OTHER_NUMPY, TOO_OLD = (
     {"simplejpeg": "raise ValueError('numpy.dtype size changed')"},
     {"picamera2": "class Picamera2:\n    def __init__(self, camera_num=0, tuning=None): ..."},
 )
-"""Modules as they are where picamera2 cannot be used."""
+"""Modules for the cases in which picamera2 cannot be used."""
 
 
 @contextmanager
 def shadowed(modules: Mapping[str, str], folder: Path) -> Iterator[None]:
-    """Let Python find these modules before all others, also in programs that it starts."""
+    """Make Python find these modules before all others, also in programs that it starts."""
     for name, text in modules.items():
         (folder / f"{name}.py").write_text(text)
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
@@ -124,7 +124,7 @@ def shadowed(modules: Mapping[str, str], folder: Path) -> Iterator[None]:
 
 
 class FakeRequest:
-    """A completed request; its buffer is overwritten once it was released."""
+    """A completed request whose buffer is overwritten once it is released."""
 
     def __init__(self, image: NDArray[np.uint8], metadata: dict[str, Any]) -> None:
         self._image = image
@@ -167,7 +167,7 @@ SENSORS: dict[str, list[Mode]] = {
         ((4608, 2592), (0, 0, 4608, 2592), 10),
     ],
 }
-"""Modes of Camera Modules 2 and 3: size, crop on the sensor, bits of a pixel."""
+"""Modes of Camera Modules 2 and 3: size, crop on the sensor, bits per pixel."""
 
 
 _GONE = RuntimeError("Camera frontend has timed out!")
@@ -196,12 +196,12 @@ AF_AUTO, AF_START, AF_CANCEL = 1, 0, 1
 
 
 class SimulatedSensor:
-    """Controls of a camera module, and what its pictures say of them.
+    """A camera module's controls, and the metadata of its pictures.
 
-    They act three pictures after they are set. Exposure and white balance adapt while they are
-    automatic, and exposure is for whole lines. ``focus_s``: how long the lens looks, and ``finds``
-    whether it ends in focus; without ``focus`` there is none that moves. ``unsaid``: what pictures
-    do not say. ``bends``: values that it takes instead of others.
+    Controls act three pictures after they are set. Exposure and white balance adapt while they are
+    automatic; exposure is a whole number of lines. ``focus_s``: time that the lens searches;
+    ``finds``: whether it ends in focus; without ``focus`` the lens is fixed. ``unsaid``: keys
+    missing from the metadata. ``bends``: values that it uses instead of others.
     """
 
     DELAY = 3
@@ -232,7 +232,7 @@ class SimulatedSensor:
         self._looks_until = 0
 
     def take_controls(self, controls: Mapping[str, Any]) -> None:
-        """Let them act in three pictures; refuses all if one is unknown, as picamera2 does."""
+        """Let controls act in three pictures. Reject all if one is unknown, as picamera2 does."""
         for name in controls:
             if name not in self.camera_controls:
                 raise RuntimeError(f"Control {name} is not advertised by libcamera")
@@ -250,7 +250,7 @@ class SimulatedSensor:
         names = ("ExposureTime", "AnalogueGain", "ColourGains", "LensPosition")
         metadata = {name: self.state[name] for name in names if name in self.state}
         metadata |= {"AfState": self.focusing} if "AfMode" in self.state else {}
-        # Sensors time in lines: what is set is not quite what is got.
+        # Sensors time in lines, so the actual value differs slightly from the one set.
         metadata["ExposureTime"] = int(metadata["ExposureTime"]) // self.LINE_US * self.LINE_US
         return {name: value for name, value in metadata.items() if name not in self.unsaid}
 
@@ -277,8 +277,10 @@ class SimulatedSensor:
 
 
 class FakePicamera2(_Library, SimulatedSensor):
-    """Picamera2 0.3 as far as it is used: jobs wait in a queue that one without an end blocks,
-    waiting may time out, a sensor mode is chosen as it does that.
+    """Picamera2 0.3 as far as Cubist uses it.
+
+    A job without an end blocks the queue of jobs, waiting may time out, and a sensor mode is chosen
+    as in the original.
     """
 
     def __init__(self, clock: FakeClock, *, sensor: str = "imx219", **options: Any) -> None:
@@ -306,7 +308,7 @@ class FakePicamera2(_Library, SimulatedSensor):
 
     @property
     def seen_share(self) -> float:
-        """The part of the sensor's width that pictures show."""
+        """The fraction of the sensor's width that pictures show."""
         assert self.mode is not None
         return self.mode[1][2] / max(crop[2] for _, crop, _ in self.modes)
 
@@ -359,7 +361,7 @@ class FakePicamera2(_Library, SimulatedSensor):
         assert flush
         metadata = self._frame(wait)
         if "ExposureTime" in self.unsaid:
-            raise KeyError("ExposureTime")  # it looks when the exposure began
+            raise KeyError("ExposureTime")  # it computes when the exposure began
         light = self.state["ExposureTime"] * self.state["AnalogueGain"] / 40_000 * (not self.dark)
         seed = 0 if self.frozen else self.frames
         image = scene(light, seed, self.configured["main"]["size"])
@@ -399,8 +401,10 @@ V4L2_RAISES: dict[str, tuple[Exception, ...]] = dict.fromkeys(
 
 
 class FakeV4l2(_Library):
-    """cv2.VideoCapture on a V4L2 device: buffers old pictures, begins anew when its format
-    changes. ``formats``: those that the camera has.
+    """cv2.VideoCapture on a V4L2 device, which buffers old pictures and restarts when its format
+    changes.
+
+    ``formats``: the formats that the camera has.
     """
 
     FRAME_US = 33_000
@@ -430,7 +434,7 @@ class FakeV4l2(_Library):
     def grab(self) -> bool:
         assert not self.closed
         if self.gone:
-            self.clock.advance(10_000_000)  # OpenCV waits so long
+            self.clock.advance(10_000_000)  # OpenCV's timeout
             return False
         if self.buffered:
             self.buffered -= 1
@@ -473,7 +477,7 @@ class FakeV4l2(_Library):
 
 
 class FakeDriver:
-    """A video device's answers to ioctl: what it can do, its controls, a request that fails."""
+    """A video device's answers to ioctl: capabilities, controls, a failing request."""
 
     def __init__(
         self, able: int = 0x1, controls: frozenset[int] | None = None, **fails: int
@@ -484,7 +488,7 @@ class FakeDriver:
     def __call__(self, descriptor: int, request: int, answer: bytearray) -> None:
         if request in self.fails:
             raise OSError(self.fails[request], os.strerror(self.fails[request]))
-        if request == usb.QUERYCAP:  # of all nodes of the device, then of this one
+        if request == usb.QUERYCAP:  # capabilities of the whole device, then of this node
             struct.pack_into("II", answer, 84, 0x8000_0000 | 0x1, self.able)
         if request == usb.QUERYCTRL and self.controls is not None:
             (control,) = struct.unpack_from("I", answer)

@@ -1,4 +1,4 @@
-"""A computer that is made up, and a card for a Raspberry Pi with a package for it."""
+"""A fictitious computer, and a card for a Raspberry Pi with a package for it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.rig.gpio import FakeModule
 from vision.cameras.registry import CameraFinding
 
 RATES = (9000, 8000, 7000)
-"""Steps/s of one, two and six motors."""
+"""Steps/s for one, two and six motors."""
 MODEL = b"Raspberry Pi Zero 2 W Rev 1.0\0"
 
 
 def made_up_computer(folder: Path, **more: Any) -> Computer:
-    """Return a computer whose own user may use everything; ``more`` replaces single fields."""
+    """Return a computer whose user may use everything; ``more`` replaces single fields."""
     places = {name: folder / name for name in ("boot", "dev", "etc", "sys", "run")}
     (folder / "dev/serial/by-id").mkdir(parents=True, exist_ok=True)
     known: dict[str, Any] = {
@@ -32,14 +32,14 @@ def made_up_computer(folder: Path, **more: Any) -> Computer:
 
 
 def put(path: Path, content: str | bytes = b"") -> Path:
-    """Write a file, and the folders that it needs."""
+    """Write a file and create its folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
 def become_a_pi(machine: Computer, config: bytes) -> Path:
-    """Make it a Zero 2 W that was started with this config.txt; return the file."""
+    """Make the computer a Zero 2 W started with this config.txt; return the file."""
     put(machine.sys / "firmware/devicetree/base/model", MODEL)
     (machine.sys / "class/pwm/pwmchip0").mkdir(parents=True)
     return put(machine.boot / "firmware/config.txt", config)
@@ -56,7 +56,7 @@ FILES = {
 
 
 def fresh_card(folder: Path) -> Path:
-    """Make such a partition's folder and return it."""
+    """Make the folder of such a partition and return it."""
     folder.mkdir()
     for name, text in FILES.items():
         (folder / name).write_text(text)
@@ -64,7 +64,7 @@ def fresh_card(folder: Path) -> Path:
 
 
 def make_package(folder: Path, version: str = "1.0+deb13", architecture: str = "arm64") -> Path:
-    """Make a package of Cubist with nothing in it, and return its file."""
+    """Make an empty package of Cubist and return its file."""
     control = folder / "content/DEBIAN/control"
     control.parent.mkdir(parents=True, exist_ok=True)
     control.write_text(
@@ -79,5 +79,5 @@ def make_package(folder: Path, version: str = "1.0+deb13", architecture: str = "
 
 
 def running(board: Board, version: str) -> Capabilities:
-    """Return what a board with this firmware answers."""
+    """Return the answer of a board with this firmware."""
     return Capabilities(board, version, 1, 7, 0, ResetCause(0), 100, 100, *RATES)

@@ -1,4 +1,4 @@
-"""Rendered photographs of two opposite corners of a cube, each taken from anywhere in front of it.
+"""Rendered photographs of two opposite corners of a cube, taken from anywhere in front of it.
 
 The cube, its make, the room and the light are those of :mod:`tests.rig.scenes`.
 """
@@ -35,10 +35,9 @@ RESOLUTION = (640, 480)
 
 @dataclass(frozen=True, eq=False)
 class RenderedCorners:
-    """Two frames and what is true about them.
+    """Two frames and the truth about them.
 
-    ``held`` are the facelets as the cube is held when one of the three faces in the first picture
-    is up.
+    ``held`` are the facelets for each orientation with one of the first picture's three faces up.
     """
 
     size: int
@@ -55,11 +54,11 @@ def render_corners(
     harsh: float = 1.0,
     towards: tuple[str, str] | None = None,
 ) -> RenderedCorners:
-    """The cube of a seed, or ``facelets``, photographed from two opposite corners.
+    """Photograph the cube of a seed, or ``facelets``, from two opposite corners.
 
-    Each picture is turned any way around the line of sight, which is up to 14 degrees from the
+    Each picture is rotated at random around the line of sight, which is up to 14 degrees from the
     cube's diagonal; the cube takes 45 to 85 % of the picture's shorter side. ``towards`` names the
-    corners shown by their faces; ``harsh`` multiplies what spoils the pictures.
+    corners shown by their faces; ``harsh`` multiplies the disturbances of the pictures.
     """
     rng = np.random.default_rng([seed, size, 7])
     state = random_facelets(size, rng)
@@ -99,9 +98,9 @@ def _photograph(
     light: tuple[int, float],
     rng: np.random.Generator,
 ) -> tuple[Frame, list[str]]:
-    """A frame of the cube drawn into ``scene``, and the three faces in view.
+    """Return a frame of the cube drawn into ``scene``, and the three faces in view.
 
-    ``light``: the number of the room and how harsh it is there.
+    ``light``: the number of the room and its harshness.
     """
     size = round((len(state) / 6) ** 0.5)
     seen = {}
@@ -114,7 +113,7 @@ def _photograph(
         paste_face(scene, texture * np.float32(rng.uniform(0.5, 1.0)), seen[face])
     faces = np.array(list(seen.values()))
     middle = faces.mean(axis=(0, 1))
-    # As large as of a face photographed alone: a lamp's reflection does not grow with the view.
+    # Sized as for a face photographed alone: a lamp's reflection does not grow with the view.
     half = float(np.linalg.norm(faces - faces.mean(axis=1, keepdims=True), axis=2).mean() / 2**0.5)
     place = (float(middle[0]), float(middle[1]), half)
     exposure = random_exposure(rng, np.random.default_rng(light[0] + 1), place, light[1])
@@ -122,14 +121,14 @@ def _photograph(
 
 
 def _corners_of(face: str) -> NDArray[np.float64]:
-    """Corners of a face of the cube, float64[4, 3], clockwise from Kociemba's top left."""
+    """Return the corners of a face, float64[4, 3], clockwise from Kociemba's top left."""
     right, down = (np.array(way, dtype=float) for way in DRAWN[face])
     signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
     return np.array([np.array(NORMALS[face]) + x * right + y * down for x, y in signs])
 
 
 def _hold(state: str, size: int, up: str, towards: NDArray[np.float64]) -> str:
-    """The facelets of the cube held with a face up and the corner ``towards`` as URF."""
+    """Return the facelets with a face up and the corner ``towards`` as URF."""
     fronts = [f for f in FACES if np.dot(NORMALS[f], towards) > 0 and f != up]
     held = next(o for o in all_orientations() if o.faces[0] == up and {*o.faces[1:3]} == {*fronts})
     letters = dict(zip(held.faces, FACES, strict=True))
@@ -138,8 +137,10 @@ def _hold(state: str, size: int, up: str, towards: NDArray[np.float64]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Camera:
-    """A pinhole camera: ``rotation`` and ``shift`` from the cube [-1, 1]^3, y up, to x right,
-    y down, z ahead; ``focal`` and ``middle`` in pixels.
+    """A pinhole camera.
+
+    ``rotation`` and ``shift`` lead from the cube [-1, 1]^3, y up, to x right, y down, z ahead;
+    ``focal`` and ``middle`` are in pixels.
     """
 
     rotation: NDArray[np.float64]
@@ -149,7 +150,7 @@ class _Camera:
 
     @classmethod
     def random(cls, rng: np.random.Generator, towards: NDArray[np.float64]) -> _Camera:
-        """A camera in direction ``towards`` of the cube that has the cube in its picture."""
+        """Return a camera in direction ``towards`` that has the cube in its picture."""
         shorter = min(RESOLUTION)
         distance = rng.uniform(6.0, 16.0)
         share = rng.uniform(0.45, 0.85)
@@ -168,7 +169,7 @@ class _Camera:
         )
 
     def sees(self, face: str) -> bool:
-        """True if the front of a face is in view."""
+        """Return true if the front of a face is in view."""
         normal = self.rotation @ np.array(NORMALS[face], dtype=float)
         return bool(normal @ (normal + self.shift) < 0)
 

@@ -1,4 +1,4 @@
-"""Documents of the control socket as the daemon sends them, and a client that answers so."""
+"""Documents of the control socket as the daemon sends them, and a client that returns them."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def turning_json(profile: str, cube: Cube, at: float = 0.0) -> Any:
 
 
 class FakeClient(ControlClient):
-    """A client of a daemon that is not there.
+    """A client of a daemon that does not exist.
 
-    ``now``: the status (None: no daemon answers); ``refuses``: why orders are refused.
+    ``now``: the status (``None``: no daemon answers); ``refuses``: reasons for refusing orders.
 
-    ``looked`` lists the paths of questions, ``asked`` the orders with their bodies.
+    ``looked`` lists the paths of queries, ``asked`` the orders with their bodies.
     """
 
     def __init__(self, now: Any = None, listed: Sequence[Any] = (), refuses: str = "") -> None:
@@ -106,7 +106,7 @@ class FakeClient(ControlClient):
 
 
 class EndedJobs(FakeClient):
-    """A daemon whose jobs have ended with these outcomes, one after the other."""
+    """A daemon whose jobs have ended with these outcomes in turn."""
 
     def __init__(self, *outcomes: str | None) -> None:
         super().__init__()

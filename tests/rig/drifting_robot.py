@@ -1,4 +1,4 @@
-"""A whole robot in simulated time that solves cube after cube, and drifts meanwhile."""
+"""A whole robot in simulated time that solves one cube after another and drifts meanwhile."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class DriftingRobot(SimulatedRun):
     """
 
     def __init__(self, profile: RobotProfile, state_dir: Path) -> None:
-        # Simulated time would go on, or wait for ever, while a picture of a time-lapse is painted.
+        # Simulated time would continue, or wait forever, while a picture of a time-lapse is
+        # painted.
         policy = profile.policy.model_copy(update={"time_lapse": False})
         profile = profile.model_copy(update={"policy": policy})
         super().__init__(profile, scrambled(profile.cube.size, 1))
@@ -51,12 +52,12 @@ class DriftingRobot(SimulatedRun):
 
     @property
     def in_force(self) -> dict[str, dict[str, int]]:
-        """Pulses of all servos' positions as calibrated."""
+        """The calibrated pulses of all servos' positions."""
         document = apply(self.profile, self.calibrations.load(self.profile)).model_dump()
         return {name: dict(one["positions_us"]) for name, one in document["actuators"].items()}
 
     def turn_camera(self, degrees: float) -> None:
-        """Knock all cameras round, clockwise in their pictures."""
+        """Rotate all cameras, clockwise in their pictures."""
 
         def turned(image: Image) -> Image:
             size = image.shape[1], image.shape[0]
@@ -72,10 +73,10 @@ class DriftingRobot(SimulatedRun):
             camera.lens = lens
 
     def solve_and_drift(self, cubes: int, degrees: float, moves: str | None = None) -> int:
-        """Solve cubes with one daemon, drifting by some degrees after each.
+        """Solve cubes with one daemon and drift by some degrees after each.
 
-        Returns how many were solved without a violation, up to the first that was not. ``moves``
-        scramble each cube; by default each is another at random.
+        Return the number solved without a violation up to the first failure. ``moves`` scramble
+        each cube (default: each is random).
         """
         with kept_memory():
             return asyncio.run(self._solve_all(cubes, degrees, moves))

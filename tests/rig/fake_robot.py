@@ -1,7 +1,7 @@
-"""A robot for tests of the daemon: motion, cameras and a planner that do what a test tells them.
+"""A robot for tests of the daemon: its motion, cameras and planner do what a test tells them.
 
 ``FakeMachine`` holds the parts, and ``machine()`` the robot made of them. Threads run as in the
-daemon, so ``hold`` and ``moving`` let a test stop at a moment of a motion.
+daemon, so ``hold`` and ``moving`` let a test stop at one moment of a motion.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from vision.locate.face import FaceGrid
 from vision.measure.sticker_colours import FaceColours
 
 LIMIT_S = 240.0
-"""For what takes a moment, on a computer that is busy with everything else."""
+"""Timeout for short waits on a computer that is busy with everything else."""
 
 MOTION = Schedule((), (), 1000)
 SCRAMBLED, SOLVED = "scrambled", "solved"
@@ -58,12 +58,14 @@ GRID = FaceGrid.from_corners(np.array([(0, 0), (6, 0), (6, 6), (0, 6)]), 3)
 AS_DRAWN = Orientation(0)
 GREY = FaceColours.from_light(np.full((9, 3), 0.5))
 PLAIN = Frame(np.full((6, 8, 3), 188, np.uint8), "top", 0)
-"""A picture of the same grey, in sRGB: a black one would itself be a cause of failures."""
+"""A uniform grey picture in sRGB. A black one would itself be a cause of failures."""
 
 
 @dataclass
 class FakeMotionController:
-    """Counts what is asked; raises the next fault of the list; waits while ``hold`` is set."""
+    """A controller that logs requests, raises the next fault of the list, and waits while ``hold``
+    is set.
+    """
 
     faults: list[Exception | None] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
@@ -80,7 +82,7 @@ class FakeMotionController:
     cancelled: threading.Event = field(default_factory=threading.Event)
     _emergency: bool = False
     _halted: bool = False
-    """True if the motion under way has to end; a cancel flag alone only holds back the next."""
+    """True if the current motion has to end. A cancel flag alone only holds back the next one."""
 
     def open(self) -> None:
         self.done.append("open")
@@ -178,7 +180,7 @@ class FakeMotionController:
         self._emergency = self._halted = True
 
     def drivers(self) -> tuple[DriverState, ...]:
-        """Stepper drivers: none."""
+        """The stepper drivers: none."""
         return ()
 
     def link_statistics(self) -> LinkRecord:
@@ -215,9 +217,11 @@ def part(moves: str, duration_us: int, end: str) -> Any:
 
 @dataclass
 class FakeScanner:
-    """Sees whatever face is asked for, and reads what the list says: a cube by its name or its
-    facelets, an error to raise, or a doubtful reading as a tuple. ``odd``: what is in view in each
-    look from now on (None: the cube alone)."""
+    """A scanner that sees the requested face and reads the next item of the list.
+
+    An item is a cube by its name or its facelets, an error to raise, or a tuple for a doubtful
+    reading. ``odd``: the view in each look from now on (``None``: only the cube).
+    """
 
     seen: list[str] = field(default_factory=list)
     readings: list[Any] = field(default_factory=lambda: [SCRAMBLED, SOLVED])
@@ -281,13 +285,13 @@ class FakeScanner:
 
 
 def together(faces: str, count: int) -> list[str]:
-    """The faces, so many in each look."""
+    """Return the faces, ``count`` per look."""
     return [faces[first : first + count] for first in range(0, len(faces), count)]
 
 
 @dataclass
 class FakePlanner:
-    """Plans what the test says."""
+    """A planner that returns the test's plans."""
 
     plans: int = 0
     cuts: list[SplitPlan] = field(default_factory=list)
@@ -392,7 +396,7 @@ class FakeMachine:
 
 
 async def run_job(controller: JobController, request: StartRequest | None = None) -> RunRecord:
-    """Start a job (None: a solve), wait for its end and return its record."""
+    """Start a job (default: a solve), wait for its end and return its record."""
     run_id = await controller.start(request or StartRequest())
     await controller.finished()
     return await controller.library.run_record(run_id)

@@ -1,4 +1,4 @@
-"""What goes wrong in the fault campaigns of whole robots, and the robots it happens to."""
+"""The faults of the fault campaigns of whole robots, and the robots they happen to."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ OTHER_PINS = {
     "left-jaw": {"pulse": 6},
     "back-jaw": {"pulse": 13},
 }
-"""Of the arms at Soltvvo's second board, at the first one."""
+"""Pins at the first board for the arms of Soltvvo's second one."""
 OTHER_SENSORS = {"left": 16, "back": 17}
 STOPPED_DEAD = frozenset({"lost-steps"})
-"""What an emergency stop does to a motor at full speed: its place is lost, and not relied on."""
+"""The effect of an emergency stop on a motor at full speed: its position is lost and not relied on.
+"""
 
 EARLY_S = 0.2
-"""Into the turns of a robot that solves in a second."""
+"""A time early in the turns of a robot that solves in a second."""
 
 FRAMES_AT_ONCE = 8
 BETWEEN_S = 0.01
 
 
 def with_sensors() -> RobotProfile:
-    """The six-motor robot with an index sensor on every axis, for homing and after turns."""
+    """Return the six-motor robot with an index sensor on every axis, for homing and after turns."""
     homing = {
         "direction": 1,
         "speed_steps_per_s": 400,
@@ -60,8 +61,9 @@ def with_sensors() -> RobotProfile:
 
 
 def without_sensors() -> RobotProfile:
-    """Soltvvo with its four arms at one board and no sensor: nobody but the board knows where they
-    stand."""
+    """Return Soltvvo with four arms on one board and no sensors: only the board knows their
+    positions.
+    """
     document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
     del document["boards"], document["link"]
     for name, actuator in document["actuators"].items():
@@ -73,7 +75,7 @@ def without_sensors() -> RobotProfile:
 
 
 def with_a_pi() -> RobotProfile:
-    """Soltvvo with its motors at one Arduino, and its jaws at a PCA9685 of the Raspberry Pi."""
+    """Return Soltvvo with its motors on one Arduino and its jaws on a PCA9685 of the Pi."""
     document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
     document["boards"] = {"pi": {"target": "linux", "port": "/run/cubist-board/port"}}
     channel = 0
@@ -88,7 +90,7 @@ def with_a_pi() -> RobotProfile:
 
 
 def with_play() -> RobotProfile:
-    """The six-motor robot with worn couplings, and a profile that knows."""
+    """Return the six-motor robot with worn couplings and a profile that allows for them."""
     changes: dict[str, Any] = {}
     for name in SENSORS:
         changes[f"actuators.{name}.backlash_steps"] = PLAY
@@ -98,7 +100,7 @@ def with_play() -> RobotProfile:
 
 
 def small_crane() -> RobotProfile:
-    """A crane for the size whose motion is the shortest; the parts do the same with all others."""
+    """Return a crane for the size with the shortest motion; the parts work alike for all sizes."""
     return for_cube(load_profile("crane"), 2)
 
 
@@ -113,17 +115,16 @@ KIN: dict[str, Callable[[], RobotProfile]] = {
 
 
 def simulated_run(profile: str, *faults: TimedFault, **options: Any) -> SimulatedRun:
-    """A simulated run of a shipped robot, or of one of :data:`KIN`, with a cube scrambled by
-    number 1."""
+    """Return a run of a shipped robot, or one of :data:`KIN`, with its cube scrambled (seed 1)."""
     chosen = KIN[profile]() if profile in KIN else load_profile(profile)
     return SimulatedRun(chosen, scrambled(chosen.cube.size, 1), faults=faults, **options)
 
 
 def assert_solved(verdict: Verdict, excused: frozenset[str] = frozenset()) -> None:
-    """As it should end, nothing worse than ``excused`` having happened."""
+    """Assert that the run ended solved, with nothing worse than ``excused``."""
     shown = (verdict.record.outcome, verdict.fault, verdict.faults, verdict.record.reason)
     assert {violation.kind for violation in verdict.violations} <= excused, shown
-    # The board may have ended the plan while nobody heard it.
+    # The board may have ended the plan while the line was dead.
     assert verdict.record.outcome in ("solved", "already-solved"), shown
     assert verdict.solved, shown
     assert verdict.state is RobotState.IDLE
@@ -142,7 +143,7 @@ def unplug(r: SimulatedRun) -> None:
 
 
 def unplug_board(name: str) -> FaultAction:
-    """Somebody pulls the cable of a board and puts it back."""
+    """Return a fault: somebody unplugs a board's cable and plugs it in again."""
     return lambda r: r.ports[name].unplug(attempts=2)
 
 
@@ -151,7 +152,9 @@ def reset_board(name: str) -> FaultAction:
 
 
 def cut_the_power_of(name: str) -> FaultAction:
-    """Of a board, or of a Pi's program: its USB adapter goes with it, and both come back."""
+    """Return a power cut of a board, or of a Pi's program. Its USB adapter goes with it; both
+    return.
+    """
 
     def cut(r: SimulatedRun) -> None:
         unplug_board(name)(r)
@@ -161,7 +164,7 @@ def cut_the_power_of(name: str) -> FaultAction:
 
 
 def cut_all_power(r: SimulatedRun) -> None:
-    """Nobody is left who knows anything."""
+    """Cut all power, so that nothing remembers the positions."""
     r.port.unplug()
     r.board.reset()
 
@@ -176,7 +179,7 @@ def put_the_plug_back(r: SimulatedRun) -> None:
 
 
 def leave_the_record_open(r: SimulatedRun) -> None:
-    """As a daemon that was killed, or lost its power, in the middle of its job leaves it."""
+    """Leave the record open, as a daemon killed in the middle of its job does."""
     store = RunStore(Path(r.folder))
     record = store.load(store.ids()[-1])
     record.outcome = None
@@ -188,19 +191,19 @@ def stop_the_host(r: SimulatedRun) -> None:
 
 
 def stop_in_order(r: SimulatedRun) -> None:
-    """A person presses stop."""
+    """Press stop."""
     assert r.motion is not None
     r.motion.press_stop()
 
 
 def stop_all_boards(r: SimulatedRun) -> None:
-    """A person hits the emergency stop while the loop runs the motion."""
+    """Hit the emergency stop while the loop runs the motion."""
     assert r.motion is not None
     r.motion.hit_emergency_stop()
 
 
 def corrupted_emergency_stops(r: SimulatedRun) -> None:
-    """Behind a full line, one copy whole among several that are not."""
+    """Send one intact copy among several corrupted ones, behind a full line."""
     damaged = [EMERGENCY_STOP[:4], EMERGENCY_STOP[1:5], EMERGENCY_STOP.replace(b"\x7f", b"\x7e")]
     r.port.write(bytes(range(1, 256)) + b"".join(damaged) + EMERGENCY_STOP)
 
@@ -238,7 +241,7 @@ def mend_the_robot(r: SimulatedRun) -> None:
 
 
 def spoil_the_line(damage: str, rate: float) -> FaultAction:
-    """Make the line a bad one, both ways."""
+    """Return a fault that makes the line bad in both directions."""
 
     def spoil(r: SimulatedRun) -> None:
         r.port.outwards.damage = DAMAGES[damage](rate)
@@ -256,18 +259,18 @@ def mend_the_line(r: SimulatedRun) -> None:
 
 
 def session_of(r: SimulatedRun) -> LinkSession:
-    """The session under way."""
+    """Return the current session."""
     assert r.motion is not None and r.motion.link.session is not None
     return r.motion.link.session
 
 
 def wrap_sequence_numbers(r: SimulatedRun) -> None:
-    """More commands than there are numbers, all of which do nothing."""
+    """Send more commands than there are sequence numbers; none has an effect."""
     session_of(r).put([Clear()] * 300)
 
 
 def speak_for_an_old_session(r: SimulatedRun) -> None:
-    """What a killed program had sent arrives late: every number of its sequence."""
+    """Deliver a killed program's frames late: every number of its sequence."""
     other = session_of(r).number % 253 + 1
     for seq in range(256):
         for message in (Go, Hold, Release):
@@ -275,7 +278,7 @@ def speak_for_an_old_session(r: SimulatedRun) -> None:
 
 
 def flip_every_bit(r: SimulatedRun) -> None:
-    """Every frame there is, each with every one of its bits flipped, one after the other."""
+    """Send every kind of frame, with each of its bits flipped in turn."""
     _write_one_by_one(r, _flipped_frames(session_of(r).number))
 
 
@@ -289,7 +292,7 @@ def _flipped_frames(session: int) -> Iterator[bytes]:
 
 
 def _write_one_by_one(r: SimulatedRun, frames: Iterator[bytes]) -> None:
-    """A few at a time, so that the host is still heard."""
+    """Write a few at a time, so that the host's own frames still get through."""
     some = b"".join(itertools.islice(frames, FRAMES_AT_ONCE))
     if some and r.port.plugged:
         r.port.write(some)

@@ -1,5 +1,6 @@
-"""Memory of a process, at rest and at its peak: a daemon over many solves, and
-`cubist solve -` over many cubes."""
+"""Memory of a process, at rest and at its peak: a daemon over many solves, and `cubist solve -`
+over many cubes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ SAMPLE_EVERY_S = 0.005
 
 @dataclass(frozen=True)
 class Footprint:
-    """Kilobytes of memory of a process's own, counts of what else is open."""
+    """Kilobytes of a process's own memory, and counts of its other open resources."""
 
     anonymous_kb: int
     files: int
@@ -52,11 +53,11 @@ def _read(process: int, file: str, name: str) -> int:
 
 @contextlib.contextmanager
 def watch_anonymous(process: int) -> Iterator[list[int]]:
-    """Yield a list with the peak of anonymous memory, of which the kernel keeps no maximum."""
+    """Yield a list with the peak of anonymous memory, for which the kernel keeps no maximum."""
     peak_kb, is_over = [0], threading.Event()
 
     def watch() -> None:
-        with contextlib.suppress(OSError, ValueError):  # it ended; who runs it says so
+        with contextlib.suppress(OSError, ValueError):  # it ended; its parent reports that
             while not is_over.wait(SAMPLE_EVERY_S):
                 peak_kb[0] = max(peak_kb[0], _read(process, "status", "RssAnon"))
 
@@ -70,20 +71,21 @@ def watch_anonymous(process: int) -> Iterator[list[int]]:
 
 
 SPEED = float(os.environ.get("CUBIST_SPEED", "30"))
-"""Less, where the computer is busy with other things."""
+"""Simulation speed. Use less if the computer is busy."""
 
 ATTEMPTS = 4
 LARGE = [1920, 1080]
 
 SETTLED = 5
-"""Solves after which everything has been imported, and every table and thread is there."""
+"""Solves after which everything is imported, and all tables and threads exist."""
 
 
 @dataclass(frozen=True)
 class Footprints:
-    """``start``: of the daemon at rest; ``after``: at rest after each solve; the worst of all.
+    """Footprints of a daemon.
 
-    ``settled_after`` so many solves.
+    ``start``: of the daemon at rest; ``after``: at rest after each solve; the worst of all.
+    ``settled_after`` that many solves.
     """
 
     start: Footprint
@@ -94,25 +96,25 @@ class Footprints:
 
     @property
     def settled(self) -> Sequence[Footprint]:
-        """At rest, once everything has been imported."""
+        """The footprints at rest once everything is imported."""
         return self.after[self.settled_after - 1 :]
 
     @property
     def growth_kb(self) -> int:
-        """Growth from the settled daemon to the most it held at rest later."""
+        """Growth from the settled daemon to its later maximum at rest."""
         first, *later = [one.anonymous_kb for one in self.settled]
         return max(later, default=first) - first
 
 
 def seen_by_large_cameras(name: str) -> RobotProfile:
-    """A shipped profile; the CUBOTino's camera has 1920x1080, where its places hold as well."""
+    """Return a shipped profile; the CUBOTino's camera has 1920x1080, where its views hold too."""
     return changed(name, {"cameras.0.resolution": LARGE} if name == "cubotino" else {})
 
 
 async def footprints_of(
     profile: RobotProfile, folder: Path, count: int, settled: int = SETTLED
 ) -> Footprints:
-    """Solve ``count`` different cubes with one daemon; every one must end as it should."""
+    """Solve ``count`` different cubes with one daemon; every one must end as expected."""
     async with (
         workbench(profile, folder, speed=SPEED) as bench,
         bench.firmware(),
@@ -129,10 +131,10 @@ async def footprints_of(
 
 
 async def solve(bench: Bench, view: DaemonFollower, seed: int) -> None:
-    """Another cube, solved, as the simulated robot says too.
+    """Solve another cube, confirmed by the simulated robot.
 
-    On a computer too busy for it the line may be given up in the middle of a turn; that takes
-    memory as well, and another attempt.
+    On an overloaded computer the link may be given up in the middle of a turn. That takes memory as
+    well, and another attempt.
     """
     for _ in range(ATTEMPTS):
         record = await bench.cycle(view, seed)
@@ -144,7 +146,7 @@ async def solve(bench: Bench, view: DaemonFollower, seed: int) -> None:
 
 
 def anonymous_kb(count: int, options: Sequence[str]) -> Iterator[int]:
-    """Anonymous memory of the command after each of ``count`` random cubes, all solved."""
+    """Yield the command's anonymous memory after each of ``count`` random cubes, all solved."""
     rng = np.random.default_rng(7)
     command = [sys.executable, "-m", "robot.cli.main", "solve", "-", "--json", *options]
     with subprocess.Popen(

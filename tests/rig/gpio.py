@@ -1,7 +1,7 @@
-"""A stand-in for the module RPi.GPIO, and what the real ones raise.
+"""A stand-in for the module RPi.GPIO, and the exceptions of the real ones.
 
-Of two libraries of that name the old one, RPi.GPIO 0.7.1, reaches into the chip's registers; the
-new one, rpi-lgpio, opens /dev/gpiochip0 in ``setmode`` and raises whatever ``lgpio`` does.
+Two libraries have that name. The old one, RPi.GPIO 0.7.1, accesses the chip's registers. The new
+one, rpi-lgpio, opens /dev/gpiochip0 in ``setmode`` and raises the exceptions of ``lgpio``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from types import ModuleType
 
 
 class LgpioError(Exception):
-    """``lgpio.error``, which is no OSError, and quotes what it says."""
+    """The class ``lgpio.error``, which is no OSError and quotes its message."""
 
     def __str__(self) -> str:
         return repr(self.args[0])
@@ -50,7 +50,7 @@ RAISES: dict[str, tuple[Exception, ...]] = {
 
 
 class FakeModule(ModuleType):
-    """RPi.GPIO as far as Cubist uses it; ``levels`` are what the world drives."""
+    """RPi.GPIO as far as Cubist uses it; ``levels`` are driven from outside."""
 
     BCM, IN, OUT, BOTH = 11, 1, 0, 33
     PUD_OFF, PUD_DOWN, PUD_UP = 20, 21, 22
@@ -63,7 +63,7 @@ class FakeModule(ModuleType):
         self.written: list[tuple[int, int]] = []
         self.callbacks: dict[int, Callable[[int], None]] = {}
         self.mode: int | None = None
-        self.lgpio = ModuleType("lgpio")  # the new library is made of it
+        self.lgpio = ModuleType("lgpio")  # the new library is built on it
 
     def setwarnings(self, _: bool) -> None: ...
 
@@ -102,13 +102,13 @@ class FakeModule(ModuleType):
             self.callbacks.pop(pin, None)
 
     def drive(self, pin: int, level: int) -> None:
-        """The world changes a pin."""
+        """Set a pin's level from outside."""
         self.levels[pin] = level
         if pin in self.callbacks:
             self.callbacks[pin](pin)
 
     def fail(self, call: str, error: Exception) -> None:
-        """The next use of this function raises, and has no effect."""
+        """Make the next use of this function raise, without effect."""
         works = getattr(self, call)
 
         def fails(*_: object, **__: object) -> None:

@@ -30,7 +30,7 @@ SCRAMBLED = scrambled(3, 1).facelets()
 
 @functools.cache
 def camera_jpeg() -> bytes:
-    """Return what the camera of a simulated cubotino sees."""
+    """Return the camera picture of a simulated cubotino."""
     image = Studio(SimulatedRobot(load_profile("cubotino"), scrambled(3, 1))).shoot().image
     return bytes(cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1])
 
@@ -38,8 +38,9 @@ def camera_jpeg() -> bytes:
 class FakeCalibrationClient:
     """A client of a daemon whose robot moves at once.
 
-    ``values`` are kept; ``asked`` are all requests. ``trials`` has answers by path, or what makes
-    them of a request, ``failures`` errors to raise instead. A move waits for ``may_answer``.
+    ``values`` are kept; ``asked`` are all requests. ``trials`` has answers by path, or functions
+    that make them from a request; ``failures`` has errors to raise instead. A move waits for
+    ``may_answer``.
     """
 
     def __init__(self, robot: str = "cubotino", **values: Any) -> None:
@@ -56,12 +57,12 @@ class FakeCalibrationClient:
 
     @property
     def session(self) -> Session:
-        """A session of calibration with this client."""
+        """Return a calibration session with this client."""
         return Session(self, load_profile(self.robot))  # type: ignore[arg-type]
 
     @property
     def moves(self) -> list[int]:
-        """All places that an actuator was sent to."""
+        """All positions that actuators were sent to."""
         return [body["to"] for path, body in self.asked if path == "/move" and body["to"]]
 
     def stop(self) -> bool:
@@ -114,7 +115,7 @@ class FakeCalibrationClient:
 
 
 class ManualExecutor(Executor):
-    """Executes tasks at once, or on :meth:`finish` while ``waits`` is set."""
+    """Executes tasks at once, or in :meth:`finish` while ``waits`` is set."""
 
     def __init__(self) -> None:
         self.waits = False
@@ -129,7 +130,7 @@ class ManualExecutor(Executor):
         return Future()
 
     def finish(self) -> None:
-        """Execute what was submitted."""
+        """Execute the submitted tasks."""
         self.waits = False
         tasks, self._tasks = self._tasks, []
         for task in tasks:
@@ -137,7 +138,7 @@ class ManualExecutor(Executor):
 
 
 class DialogRig:
-    """A guide session without a screen. ``states`` are all that it has shown."""
+    """A guide session without a screen; ``states`` are all states shown."""
 
     def __init__(self, session: Session, *first: MakeDialog) -> None:
         self.states: list[DialogState] = []
@@ -162,7 +163,7 @@ class DialogRig:
         return self.settle()
 
     def press(self, *does: str, **more: Any) -> DialogState:
-        """Take actions one after the other; return the last state."""
+        """Perform actions one after another; return the last state."""
         for do in does:
             self.guide.press(DialogPress(do=do, dialog=self.state.dialog, **more))
             self.settle()
@@ -170,28 +171,28 @@ class DialogRig:
 
     @property
     def state(self) -> DialogState:
-        """The state shown last."""
+        """The last state shown."""
         return self.states[-1]
 
     @property
     def notice(self) -> tuple[str, str]:
-        """Text and mood of the message."""
+        """The message's text and mood."""
         return self.state.notice.text, self.state.notice.mood
 
     @property
     def value(self) -> str:
-        """The value that is being set."""
+        """The value being set."""
         assert self.state.contents.value is not None
         return self.state.contents.value.text
 
     @property
     def actions(self) -> list[str]:
-        """Names of the actions that have a button."""
+        """The names of the actions that have a button."""
         return [action.do for action in self.state.actions if not action.by_key]
 
 
 async def settle_app(pilot: Pilot[int]) -> None:
-    """Wait until a :class:`CalibrationApp` shows the result of everything that was begun."""
+    """Wait until a :class:`CalibrationApp` shows the result of everything started so far."""
     app = pilot.app
     assert isinstance(app, CalibrationApp)
     while True:
@@ -205,7 +206,7 @@ async def settle_app(pilot: Pilot[int]) -> None:
 
 
 async def press_keys(pilot: Pilot[int], keys: Sequence[str]) -> None:
-    """Press keys in a :class:`CalibrationApp`, each once the one before has had its effect."""
+    """Press keys in a :class:`CalibrationApp`, each once the previous one has had its effect."""
     for key in keys:
         await pilot.press(key)
         await settle_app(pilot)

@@ -1,4 +1,4 @@
-"""The page's server in front of a fake daemon, and a visitor who is no browser."""
+"""The page's server with a fake daemon, and a visitor that is no browser."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOTHING: Any = live_json()
 
 @dataclass
 class FakePageDaemon:
-    """Answer what the page asks of the daemon, and note it.
+    """A fake daemon that answers the page's requests and logs them.
 
-    ``frame``: number of the picture, None if there is none.
+    ``frame``: number of the picture, ``None`` if there is none.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class FakePageDaemon:
     maintenances: int = 0
     refusal: dict[str, Any] | None = None
     is_broken: bool = False
-    """Answers are internal errors."""
+    """True if answers are internal errors."""
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
@@ -89,7 +89,7 @@ class FakePageDaemon:
         )
 
     async def _maintain(self, request: web.Request) -> web.StreamResponse:
-        """Hold maintenance until the person who calibrates goes away."""
+        """Hold maintenance until the calibrating person leaves."""
         if self.refusal is not None:
             return web.json_response(self.refusal, status=409)
         response = web.StreamResponse()
@@ -111,7 +111,7 @@ class FakePageDaemon:
         return response
 
     def count(self, path: str) -> int:
-        """Return how often a path was asked for."""
+        """Return the number of requests for a path."""
         return sum(path == asked for _, asked, _ in self.asked)
 
     def posts(self) -> list[tuple[str, bytes]]:
@@ -129,7 +129,7 @@ class PageTab:
             await self.socket.send_json({"do": do})
 
     async def hear(self, kind: str = "") -> Any:
-        """Return the next message, or what the next one of a ``kind`` says."""
+        """Return the next message, or the content of the next one of a ``kind``."""
         async with asyncio.timeout(60):
             async for message in self.socket:
                 data = message.data
@@ -166,7 +166,7 @@ class PageVisitor:
 
     @property
     def own(self) -> dict[str, str]:
-        """Headers that the page itself sends with a POST."""
+        """The headers that the page itself sends with a POST."""
         return {"Origin": self.url, "X-Cubist": "1", "Sec-Fetch-Site": "same-origin"}
 
     async def ask(
@@ -187,7 +187,7 @@ class PageVisitor:
 
 @contextlib.asynccontextmanager
 async def visited(daemon: FakePageDaemon, options: PageOptions) -> AsyncIterator[PageVisitor]:
-    jar = aiohttp.CookieJar(unsafe=True)  # cookies of an address
+    jar = aiohttp.CookieJar(unsafe=True)  # also accepts cookies of IP addresses
     async with serving(options, TOKEN) as announced:
         url = announced.urls[0].partition("/#")[0]
         async with aiohttp.ClientSession(url, cookie_jar=jar) as visitor:

@@ -1,4 +1,4 @@
-"""Light, lens and sensor of rendered photographs, and what lies around a cube in them.
+"""Light, lens and sensor of rendered photographs, and the surroundings of a cube in them.
 
 An :class:`Exposure` turns a scene of reflectances into a file's pixels; rooms, hands and empty
 places are scenes without the cube.
@@ -35,7 +35,7 @@ SRGB = _srgb_table()
 
 
 def to_linear(srgb: NDArray[np.uint8]) -> Linear:
-    # OpenCV 4 makes columns of what has one dimension.
+    # OpenCV 4 turns one-dimensional arrays into columns.
     return np.asarray(cv2.LUT(srgb, LINEAR), dtype=np.float32).reshape(srgb.shape)
 
 
@@ -47,7 +47,7 @@ def to_srgb(linear: Linear) -> Picture:
 
 
 def temperature_rgb(kelvin: float) -> Linear:
-    """Linear sRGB of a black body, green = 1 (Krystek 1985 for the chromaticity)."""
+    """Return the linear sRGB of a black body, green = 1 (Krystek 1985 for the chromaticity)."""
     t = kelvin
     u = (0.860117757 + 1.54118254e-4 * t + 1.28641212e-7 * t**2) / (
         1 + 8.42420235e-4 * t + 7.08145163e-7 * t**2
@@ -91,7 +91,7 @@ class Exposure:
 
 
 def expose(scene: Linear, exposure: Exposure, rng: np.random.Generator) -> Picture:
-    """The photograph uint8[H, W, 3] of a scene float32[H, W, 3] of reflectances."""
+    """Return the photograph uint8[H, W, 3] of a scene float32[H, W, 3] of reflectances."""
     light = _light(scene.shape[0], scene.shape[1], exposure)
     linear = scene * light[..., None]
     for x, y, radius, strength in exposure.glare:
@@ -103,11 +103,11 @@ def expose(scene: Linear, exposure: Exposure, rng: np.random.Generator) -> Pictu
 
 
 def _noise(linear: Linear, exposure: Exposure, rng: np.random.Generator) -> Linear:
-    """Read noise, and shot noise that grows with the root of the light."""
+    """Return read noise, plus shot noise that grows with the square root of the light."""
     deviation = np.maximum(linear, 0)
     deviation *= np.float32(exposure.shot_noise**2)
     deviation += np.float32(exposure.read_noise**2)
-    # OpenCV's normal numbers take a third of the time of NumPy's, and are most of a picture's.
+    # OpenCV's normal numbers take a third of the time of NumPy's, and dominate a picture's cost.
     cv2.setRNGSeed(int(rng.integers(2**31)))
     noise = np.empty_like(linear)
     cv2.randn(noise, 0.0, 1.0)
@@ -163,12 +163,14 @@ def random_exposure(
     face: tuple[float, float, float],
     harsh: float = 1.0,
 ) -> Exposure:
-    """The exposure of one face: ``whole`` is drawn alike for every face of a cube (same room,
-    same camera), ``rng`` anew; ``face`` is the face's centre and half side in pixels. ``harsh``
-    multiplies the ranges of all that spoils a picture (jumps of exposure by its root).
+    """Return the exposure of one face.
+
+    ``whole`` is the same for every face of a cube (same room, same camera), ``rng`` differs for
+    each; ``face`` is the face's centre and half side in pixels. ``harsh`` multiplies the ranges of
+    all disturbances of a picture (jumps of exposure by its square root).
     """
     light = temperature_rgb(whole.uniform(2500, 8000))
-    # Auto white balance takes most of the cast out, then drifts a little from face to face.
+    # Automatic white balance removes most of the cast, then drifts a little from face to face.
     cast = light ** min(1.0, harsh * (1 - whole.uniform(0.45, 1.0)))
     jump = 0.18 * harsh**0.5
     level = whole.uniform(0.35, 1.05) * np.exp(jump * np.clip(rng.standard_normal(), -2, 2))
@@ -207,12 +209,12 @@ def random_exposure(
 
 
 def _spoilt(quality: int, harsh: float) -> int:
-    """JPEG quality with ``harsh`` times the loss."""
+    """Return the JPEG quality with ``harsh`` times the loss."""
     return max(20, round(100 - harsh * (100 - quality)))
 
 
 def random_room(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
-    """A table, a robot's beams, rails with holes, boxes and cables, anything but a cube."""
+    """Return a table, a robot's beams, rails with holes, boxes and cables: anything but a cube."""
     width, height = resolution
     ground = rng.integers(10, 200, 3)
     image: Picture = np.full((height, width, 3), ground, dtype=np.uint8)
@@ -244,7 +246,7 @@ def _clutter_colour(rng: np.random.Generator) -> tuple[int, int, int]:
 
 
 def as_pixel(point: NDArray[np.float64]) -> tuple[int, int]:
-    """Return a point as OpenCV takes it."""
+    """Return a point in OpenCV's form."""
     return int(point[0]), int(point[1])
 
 
@@ -265,7 +267,7 @@ def _draw_beam(
     rng: np.random.Generator,
     colour: tuple[int, int, int],
 ) -> None:
-    """A beam with a row of round holes, as building sets have."""
+    """Draw a beam with a row of round holes, as in construction sets."""
     angle = rng.uniform(0, np.pi)
     along = np.array([np.cos(angle), np.sin(angle)])
     pitch = rng.uniform(0.02, 0.06) * image.shape[0]
@@ -286,7 +288,7 @@ SKIN = ((224, 172, 140), (198, 134, 98), (110, 70, 50))
 def with_hand(
     picture: Picture, corners: Corners, rng: np.random.Generator, reach: float
 ) -> Picture:
-    """Fingers over a face from any side, ``reach`` of its side in from the edge."""
+    """Return the picture with fingers over a face, reaching ``reach`` of its side in."""
     middle = corners.mean(axis=0)
     side = float(np.linalg.norm(corners[0] - corners[1]))
     angle = rng.uniform(0, 2 * np.pi)
@@ -308,25 +310,25 @@ def with_hand(
 
 
 def empty_place(seed: int) -> Picture:
-    """The room of a robot in which no cube is."""
+    """Return a picture of a robot's room without a cube."""
     rng = np.random.default_rng(seed)
     exposure = random_exposure(rng, np.random.default_rng(seed), (320.0, 240.0, 100.0))
     return expose(random_room(rng, (640, 480)), exposure, rng)
 
 
 def side_by_side(left: Picture, right: Picture) -> Picture:
-    """One picture that shows what two showed, at three quarters of their scale."""
+    """Return one picture that shows two side by side, at three quarters of their scale."""
     width, height = (3 * side // 4 for side in left.shape[1::-1])
     parts = [np.asarray(cv2.resize(part, (width, height)), np.uint8) for part in (left, right)]
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 
 def in_the_left_part(corners: Corners) -> Corners:
-    """Return where corners of the left picture are after :func:`side_by_side`."""
+    """Return corners of the left picture after :func:`side_by_side`."""
     return (corners + 0.5) * 0.75 - 0.5
 
 
 def seated(corners: Corners, size: int, rng: np.random.Generator, slack: float = 0.06) -> FaceGrid:
-    """A calibrated place from which the cube lies off by ``slack`` of a sticker, as it will."""
+    """Return a calibrated place; the cube is off by up to ``slack`` of a sticker, as in reality."""
     grid = FaceGrid.from_corners(corners, size)
     return FaceGrid.from_corners(corners + rng.normal(0, slack * grid.pitch, 2), size)

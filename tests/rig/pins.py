@@ -1,4 +1,4 @@
-"""The pins of a simulated robot, driven as exact firmware would."""
+"""The pins of a simulated robot, driven as by exact firmware."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from robot.twin.simulated import SimulatedRobot
 
 FRAME_US = 20_000
 ANY_OHM = 0.11
-"""Sense resistors of a board: nothing here depends on the current."""
+"""The sense resistors of a board. Nothing here depends on the current."""
 Edge = tuple[float, str | None, int, bool]
 """Microseconds, board, pin and level."""
 
 
 class PinDriver:
-    """A simulated robot with the edges that schedules make on its pins."""
+    """A simulated robot, driven with the edges that schedules make on its pins."""
 
     def __init__(self, profile: RobotProfile, body: CubeBody) -> None:
         self.profile, self.time_us = profile, 0.0
@@ -43,7 +43,7 @@ class PinDriver:
                 self.robot.pin_changed(0.0, actuator.pins.enable, False, board)
 
     def play(self, schedule: Schedule) -> None:
-        """Perform a schedule to its end."""
+        """Perform a whole schedule."""
         begin, end = self.time_us, self.time_us + schedule.duration_us
         edges = [*self._step_edges(schedule, begin), *self._pulse_edges(schedule, begin, end)]
         self.time_us = begin + -(-schedule.duration_us // FRAME_US) * FRAME_US
@@ -65,7 +65,7 @@ class PinDriver:
         for start_us, motion, pins in self._turns(schedule, Stepper):
             time_us, board = begin + start_us, self.profile.board_name_of(motion.actuator)
             for run in motion.segments:
-                # A motion that goes too far and back ends with steps the other way.
+                # A motion that overshoots and returns ends with steps in the other direction.
                 forwards = (motion.end > motion.start) == (run.count > 0)
                 yield time_us, board, pins.direction, forwards
                 for number in range(abs(run.count)):
@@ -74,7 +74,7 @@ class PinDriver:
                     yield time_us + 2, board, pins.step, False
 
     def _pulse_edges(self, schedule: Schedule, begin: float, end: float) -> Iterator[Edge]:
-        """Yield a pulse every 20 ms, as long as its motion makes it at the end of that frame."""
+        """Yield a pulse every 20 ms, with its length at the end of that frame."""
         paths: dict[str, list[Any]] = {name: [] for name in self.pulses}
         for start_us, motion, _ in self._turns(schedule, Servo):
             time_us, pulse = begin + start_us, motion.start

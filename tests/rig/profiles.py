@@ -17,7 +17,7 @@ from solver.files import JsonMapping
 
 
 def changed(robot: str, changes: dict[str, Any]) -> RobotProfile:
-    """A shipped robot with other values, by their dotted keys."""
+    """Return a shipped robot with other values, given by their dotted keys."""
     document: Any = load_profile(robot).model_dump(mode="json", exclude_unset=True)
     for key, value in changes.items():
         *path, last = key.split(".")
@@ -29,7 +29,7 @@ def changed(robot: str, changes: dict[str, Any]) -> RobotProfile:
 
 
 def findings(robot: str, changes: dict[str, Any]) -> list[tuple[str, str]]:
-    """The complaints about such a robot, each a dotted key and a text."""
+    """Return the problems of such a robot, each a dotted key and a text."""
     return [
         (".".join(map(str, path)), text) for path, text in check_profile(changed(robot, changes))
     ]
@@ -39,12 +39,12 @@ SEEN = Source(how="person", at=datetime(2026, 5, 3, 12, 0, tzinfo=UTC))
 
 
 def kept(robot: str, values: JsonMapping) -> Calibration:
-    """Return a calibration with values that a person has kept."""
+    """Return a calibration with values kept by a person."""
     return Calibration(robot=robot).changed(values, dict.fromkeys(values, SEEN))
 
 
 def answered(robot: str, values: JsonMapping) -> dict[str, Any]:
-    """Return the same as the daemon answers it."""
+    """Return the daemon's answer with this calibration."""
     return kept(robot, values).model_dump(mode="json")
 
 
@@ -53,7 +53,7 @@ NOBODY = 65_534
 
 @contextlib.contextmanager
 def refusing(folder: Path) -> Iterator[None]:
-    """Make a folder refuse this process, which is not root meanwhile."""
+    """Make a folder refuse this process, which gives up root meanwhile."""
     mode, user = folder.stat().st_mode, os.geteuid()
     folder.chmod(0)
     try:

@@ -40,7 +40,7 @@ Linear = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SyntheticScan:
-    """Measured colours, and the facelets a reader should return."""
+    """Measured colours, and the facelets that a reader should return."""
 
     colours: StickerColours
     facelets: str
@@ -48,7 +48,7 @@ class SyntheticScan:
 
 @dataclass(frozen=True)
 class Room:
-    """Light and camera alike for all six faces of a scan."""
+    """Light and camera shared by all six faces of a scan."""
 
     cast: tuple[float, float, float]
     level: float
@@ -62,7 +62,7 @@ class Room:
     glare: float
 
     def harsher(self, factor: float) -> Room:
-        """The same room with more of what spoils a scan."""
+        """Return the room with larger disturbances of a scan."""
         return replace(
             self,
             noise=self.noise * factor,
@@ -93,7 +93,7 @@ class Room:
 def synthetic_scan(
     seed: int, size: int = 3, harsh: float = 1.0, exchanged: int = 0
 ) -> SyntheticScan:
-    """The scan of a seed; ``harsh`` multiplies noise, glare, haze and jumps of exposure.
+    """Return the scan of a seed; ``harsh`` multiplies noise, glare, haze and jumps of exposure.
 
     ``exchanged`` pairs of stickers of different colours have been exchanged on the cube.
     """
@@ -131,7 +131,7 @@ def _look(
     reflectance = reflectance * (1 + 0.03 * rng.standard_normal((count, 1)))
     reflectance = reflectance * (1 + 0.02 * rng.standard_normal((count, 3)))
     if size % 2 and letters[count // 2] == "U" and rng.random() < 0.3:
-        # What is left of a logo after robust measuring: a darker, tinted middle.
+        # A logo's remains after robust measuring: a darker, tinted middle.
         reflectance[count // 2] *= rng.uniform(0.3, 1.0, 3)
     places = _places(size, room)
     light = _light(places, room, rng)[:, None] * np.array(room.cast) * room.level
@@ -152,7 +152,7 @@ def _places(size: int, room: Room) -> Linear:
 
 
 def _light(places: Linear, room: Room, rng: np.random.Generator) -> Linear:
-    """Falloff, slope and shadow at the stickers of one face."""
+    """Return the falloff, slope and shadow at the stickers of one face."""
     x, y = places.T
     light = (1 + room.slope[0] * x + room.slope[1] * y) * (1 - room.vignette * (x**2 + y**2) / 2)
     angle, offset = rng.uniform(0, 2 * np.pi), rng.uniform(-0.6, 0.6) * room.reach
@@ -161,7 +161,7 @@ def _light(places: Linear, room: Room, rng: np.random.Generator) -> Linear:
 
 
 def permuted(colours: StickerColours, order: NDArray[np.intp]) -> StickerColours:
-    """The scan with the colours of sticker ``order[i]`` at sticker ``i``, where that is."""
+    """Return the scan with the colours of sticker ``order[i]`` at sticker ``i``'s place."""
     faces = {}
     for face in FACES:
         part = order[colours.face_slice(face)]
@@ -180,12 +180,12 @@ STRAIGHT = (0, 0, 0, 0, 0, 0)
 
 
 def with_look(colours: StickerColours, letter: str, look: FaceColours) -> StickerColours:
-    """The same cube with a newer look at one face."""
+    """Return the same cube with a newer look at one face."""
     return StickerColours.from_faces({face: colours.face(face) for face in FACES} | {letter: look})
 
 
 def altered(colours: StickerColours, mistake: Explanation) -> StickerColours:
-    """The scan that ``mistake`` would put right."""
+    """Return the scan that ``mistake`` would correct."""
     back = np.argsort(mistake.stickers(colours.size))
     faces = {}
     for face in FACES:
@@ -207,7 +207,7 @@ MIRRORED = Explanation(PLAIN, STRAIGHT, True)
 
 
 def mistakes() -> Iterator[Explanation]:
-    """18 turned pictures, 15 swaps, the mirror, all turned alike, and 40 cycles of three."""
+    """Yield 18 turned pictures, 15 swaps, the mirror, all turned alike, and 40 cycles of three."""
     yield from (turned(face, quarters) for face in FACES for quarters in (1, 2, 3))
     yield from (moved({a: b, b: a}) for a, b in combinations(PLAIN, 2))
     yield MIRRORED
@@ -217,8 +217,10 @@ def mistakes() -> Iterator[Explanation]:
 
 
 def outcome(colours: StickerColours, truth: str, mistake: Explanation) -> str:
-    """Return the outcome of reading an altered scan: ``as scanned`` if the pictures as they are
-    make another cube without fault, else as :func:`tests.rig.scenes.outcome_of`.
+    """Return the outcome of reading an altered scan.
+
+    It is ``as scanned`` if the pictures as they are make another cube without fault, else as for
+    :func:`tests.rig.scenes.outcome_of`.
     """
     seen = altered(colours, mistake)
     found = outcome_of(lambda: read_cube(seen), truth)
@@ -232,9 +234,9 @@ OTHER_SCHEME = str.maketrans("DB", "BD")
 
 
 def _faultless(reading: CubeReading, truth: str, mistake: Explanation) -> bool:
-    """Return whether the altered pictures are those of another cube in the same colours, in one of
-    the two schemes that are sold: then nothing in them tells that anything happened, and they must
-    have been read as they are.
+    """Return whether the altered pictures look like another cube in one of the two schemes sold.
+
+    Then nothing in them reveals a mistake, and they must have been read as they are.
     """
     size = reading.size
     if (mistake.source != PLAIN and size % 2) or reading.corrections or size == 2:
@@ -258,10 +260,10 @@ FOLDERS = tuple(SHARED / name for name in ("vision", "vision_more") if (SHARED /
 
 @dataclass(frozen=True, eq=False)
 class RealSet:
-    """``facelets`` in the letters a reader should say.
+    """A real scan with ``facelets`` in the letters that a reader should return.
 
     ``known``: the whole document, with ``peer_resolver_output``, the facelets another program read,
-    and ``derived`` if ``facelets`` are those. ``grids``: where photographs have the faces.
+    and ``derived`` if ``facelets`` are those. ``grids``: the faces' places in the photographs.
     """
 
     name: str
@@ -273,12 +275,12 @@ class RealSet:
 
     @property
     def is_corrupt(self) -> bool:
-        """True if the scan shows no cube as it is."""
+        """True if the scan as it is shows no cube."""
         return bool(self.known.get("corrupt"))
 
 
 def scans(*sizes: int) -> Iterator[RealSet]:
-    """Scans of colours whose cube is known."""
+    """Yield scans of colours whose cube is known."""
     for folder in FOLDERS:
         for size in sizes:
             for path in sorted((folder / "colors" / f"{size}x{size}x{size}").glob("*.json")):
@@ -290,7 +292,7 @@ def scans(*sizes: int) -> Iterator[RealSet]:
 
 @cache
 def photo_sets() -> tuple[RealSet, ...]:
-    """Sets of six photographs of cubes of 2 to 7 layers, located and measured."""
+    """Return sets of six photographs of cubes of 2 to 7 layers, located and measured."""
     found = []
     for folder in FOLDERS:
         for path in sorted(folder.glob("images/*/expected.json")):
@@ -306,8 +308,9 @@ def reading_of(real: RealSet | SyntheticScan) -> str:
 
 
 def known_sets(size: int) -> list[RealSet]:
-    """Return scans and photographs whose cube is certain: the state of larger cubes is certain only
-    where it was read right.
+    """Return scans and photographs whose cube is certain.
+
+    The state of larger cubes is certain only if it was read correctly.
     """
     sets = [*scans(size), *(real for real in photo_sets() if real.size == size)]
     return [real for real in sets if size < 4 or reading_of(real) == "right"]
@@ -318,14 +321,14 @@ def _truth(known: dict[str, str]) -> str:
 
 
 def classic(facelets: str) -> StickerColours:
-    """A clean scan of a 3x3x3 in the usual colours."""
+    """Return a clean scan of a 3x3x3 in the usual colours."""
     rgb = np.array([SCHEMES["classic"][letter] for letter in facelets], dtype=np.float64)
     rgb += np.random.default_rng(5).normal(0, 2.0, rgb.shape)
     return StickerColours.from_srgb(3, np.clip(rgb, 0, 255))
 
 
 def two_turns_from_solved() -> list[tuple[str, str]]:
-    """The 243 cubes two turns from solved: (turns, facelets)."""
+    """Return the 243 cubes two turns from solved: (turns, facelets)."""
     found: dict[str, str] = {}
     for first, second in product([f + n for f in FACES for n in ("", "2", "'")], repeat=2):
         if first[0] != second[0]:

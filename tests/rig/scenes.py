@@ -1,8 +1,8 @@
-"""Rendered photographs of cubes whose state and place in the picture are known.
+"""Rendered photographs of cubes with known state and place in the picture.
 
 Everything follows from a seed: :func:`render_cube` draws the cube, its make, the camera, the room
-and the light, and returns six frames in Kociemba's orientation with the truth.
-:func:`render_scene` does so as people take photographs: in the hand, on white, shining, far away.
+and the light, and returns six frames in Kociemba's orientation with the truth. :func:`render_scene`
+does so for photographs as people take them: in the hand, on white, shining, far away.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ SCHEMES = {
 
 @dataclass(frozen=True)
 class Make:
-    """How a cube is made. ``part`` of a cell's side that is coloured, ``corner`` radius and
-    ``bevel`` width as parts of the cell, ``body`` the sRGB grey of the plastic between.
+    """The construction of a cube.
+
+    ``part`` is the coloured fraction of a cell's side, ``corner`` radius and ``bevel`` width are
+    fractions of the cell, ``body`` is the sRGB grey of the plastic in between.
     """
 
     stickerless: bool
@@ -69,11 +71,12 @@ Corners = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where a cube is photographed: what differs from a robot's camera in a room.
+    """The place of a photograph, as far as it differs from a robot's camera in a room.
 
-    ``share`` of the picture's shorter side that a face takes, lowest and highest. ``hand_held``
-    cubes lie otherwise in every picture. ``background`` is what the cube is drawn on, ``hold``
-    draws what holds it over it, ``light`` changes the exposure; both are told the face's corners.
+    ``share``: minimum and maximum fraction of the picture's shorter side that a face takes.
+    ``hand_held`` cubes lie differently in every picture. ``background`` is behind the cube,
+    ``hold`` draws the holder over it, ``light`` changes the exposure; both receive the face's
+    corners.
     """
 
     make: Callable[[Make, np.random.Generator], Make] = lambda make, rng: make
@@ -89,10 +92,10 @@ ROBOT = Surroundings()
 
 @dataclass(frozen=True, eq=False)
 class RenderedCube:
-    """Six frames and what is true about them.
+    """Six frames and the truth about them.
 
-    ``facelets`` as the cube's own state; ``corners`` float64[4, 2] of each face in pixels, from the
-    top left clockwise; ``about``: a line to find the worst cases by.
+    ``facelets`` are the cube's own state; ``corners`` float64[4, 2] those of each face in pixels,
+    clockwise from the top left; ``about``: a line for finding the worst cases.
     """
 
     size: int
@@ -114,11 +117,11 @@ def render_cube(
     faces: str = FACES,
     facelets: str | None = None,
 ) -> RenderedCube:
-    """The cube of a seed, or ``facelets``, each of ``faces`` photographed at ``resolution`` (width,
+    """Photograph the cube of a seed, or ``facelets``: each of ``faces`` at ``resolution`` (width,
     height).
 
     ``max_tilt`` in degrees is the largest angle between camera axis and face normal; ``harsh``
-    multiplies the ranges of what spoils the pictures.
+    multiplies the ranges of the disturbances.
     """
     rng = np.random.default_rng([seed, size])
     facelets = facelets or random_facelets(size, rng)
@@ -148,7 +151,7 @@ def render_cube(
 
 
 def random_facelets(size: int, rng: np.random.Generator) -> str:
-    """A random legal state; for 2x2x2 and even sizes turned as it comes."""
+    """Return a random legal state; even sizes have a random orientation."""
     if size == 2:
         return PocketCube.random(rng).facelets()
     if size == 3:
@@ -183,7 +186,7 @@ def random_make(rng: np.random.Generator, stickerless: bool | None) -> Make:
 
 
 _SIDES = {
-    # Outward normal, the way right and the way down in the side's drawing; the camera looks
+    # Outward normal, directions right and down in the side's drawing; the camera looks
     # along +z at the front, y is down.
     "front": ((0, 0, -1), (1, 0, 0), (0, 1, 0)),
     "right": ((1, 0, 0), (0, 0, 1), (0, 1, 0)),
@@ -194,7 +197,9 @@ _SIDES = {
 
 
 def _corners_of(side: str) -> NDArray[np.float64]:
-    """Corners of a side of the cube [-1, 1]^3, float64[4, 3], from its top left clockwise."""
+    """Return the corners of a side of the cube [-1, 1]^3, float64[4, 3], clockwise from its top
+    left.
+    """
     normal, right, down = (np.array(axis, dtype=float) for axis in _SIDES[side])
     signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
     return np.array([normal + x * right + y * down for x, y in signs])
@@ -232,7 +237,7 @@ class _Camera:
         return cls(resolution, tilt, rng.uniform(0, 2 * np.pi), roll, distance, focal, aim)
 
     def jittered(self, rng: np.random.Generator) -> _Camera:
-        """The cube never lies twice in quite the same way."""
+        """Return a slightly changed camera: a cube never lies in quite the same way twice."""
         shift = rng.normal(0, 0.008 * self.resolution[1], 2)
         aim = (self.aim[0] + shift[0], self.aim[1] + shift[1])
         return replace(self, roll=self.roll + np.radians(rng.normal(0, 0.8)), aim=aim)
@@ -246,7 +251,7 @@ class _Camera:
 
     def project(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         seen = points @ self.rotation.T + (0.0, 0.0, self.distance)
-        # The middle of the front face is where the camera is aimed.
+        # The camera aims at the middle of the front face.
         front = self.rotation @ np.array([0.0, 0.0, -1.0]) + (0.0, 0.0, self.distance)
         offset = np.array(self.aim) - self.focal * front[:2] / front[2]
         return np.asarray(seen[..., :2] / seen[..., 2:] * self.focal + offset)
@@ -266,7 +271,7 @@ def _draw_cube(
     make: Make,
     rng: np.random.Generator,
 ) -> None:
-    """The face in front and whatever sides of the cube can be seen past its edges."""
+    """Draw the front face and the sides of the cube that show past its edges."""
     others = [f for f in FACES if f != face]
     letters = {side: others[i] for i, side in enumerate(("right", "left", "top", "bottom"))}
     for side in ("right", "left", "top", "bottom", "front"):
@@ -276,7 +281,7 @@ def _draw_cube(
         stickers = facelets[shown * size**2 : (shown + 1) * size**2]
         corners = pose.project(_corners_of(side))
         texture = draw_face(stickers, size, make, rng, pixels_of_cell(corners, size))
-        # Sides turn away from the light that falls on the front.
+        # Sides are turned away from the light on the front.
         shade = 1.0 if side == "front" else rng.uniform(0.35, 1.0)
         paste_face(scene, texture * np.float32(shade), corners)
 
@@ -288,10 +293,10 @@ def pixels_of_cell(corners: Corners, size: int) -> int:
 
 
 def draw_face(stickers: str, size: int, make: Make, rng: np.random.Generator, cell: int) -> Linear:
-    """Reflectances float32[size * cell, size * cell, 3] of a face seen straight on."""
+    """Return reflectances float32[size * cell, size * cell, 3] of a face seen straight on."""
     palette = SCHEMES[make.scheme]
     colours = to_linear(np.array([palette[s] for s in stickers], dtype=np.uint8))
-    # Pieces are not dyed alike to the last shade.
+    # Pieces differ slightly in shade.
     colours = colours * (1 + 0.03 * rng.standard_normal((size**2, 1), dtype=np.float32))
     mask, shade = _cell_mask(make, cell)
     body = to_linear(np.full(3, make.body, dtype=np.uint8))
@@ -304,7 +309,7 @@ def draw_face(stickers: str, size: int, make: Make, rng: np.random.Generator, ce
 
 
 def _cell_mask(make: Make, cell: int) -> tuple[Linear, Linear]:
-    """Share of colour and its shading float32[cell, cell] in one cell."""
+    """Return the share of colour and its shading, float32[cell, cell], in one cell."""
     axis = (np.arange(cell, dtype=np.float32) + 0.5) / cell - 0.5
     x, y = np.meshgrid(axis, axis)
     half = make.part / 2
@@ -318,7 +323,7 @@ def _cell_mask(make: Make, cell: int) -> tuple[Linear, Linear]:
     if make.bevel == 0:
         return mask.astype(np.float32), np.ones_like(mask, dtype=np.float32)
     depth = np.clip((gap + make.bevel) / make.bevel, 0, 1)
-    # The rounded rim looks up to the light above on one side, away from it on the other.
+    # The rounded rim faces the light above on one side and faces away from it on the other.
     shade = 1 - depth * (0.25 + 0.35 * (y + 0.3 * x) / half)
     return mask.astype(np.float32), shade.astype(np.float32)
 
@@ -326,7 +331,9 @@ def _cell_mask(make: Make, cell: int) -> tuple[Linear, Linear]:
 def _print_logo(
     flat: Linear, stickers: str, size: int, cell: int, rng: np.random.Generator
 ) -> None:
-    """A maker's logo on one white sticker of the face, if it has one: the middle one first."""
+    """Print a maker's logo on one white sticker of the face, if it has one, preferably the middle
+    one.
+    """
     white = [i for i, s in enumerate(stickers) if s == "U"]
     if not white:
         return
@@ -345,7 +352,7 @@ def _print_logo(
 
 
 def paste_face(scene: Linear, texture: Linear, corners: NDArray[np.float64]) -> None:
-    """Lay a face into the scene, smooth at its edges."""
+    """Lay a face into the scene with smooth edges."""
     side = float(len(texture))
     source = np.array([[0, 0], [side, 0], [side, side], [0, side]], dtype=np.float32) - 0.5
     homography = cv2.getPerspectiveTransform(source, corners.astype(np.float32))
@@ -368,7 +375,9 @@ def paste_face(scene: Linear, texture: Linear, corners: NDArray[np.float64]) -> 
 
 
 def borderless(make: Make, rng: np.random.Generator, schemes: Sequence[str] = ()) -> Make:
-    """A stickerless cube whose pieces nearly touch: hardly a line between two of one colour."""
+    """Return a stickerless cube whose pieces nearly touch, with hardly a line between equal
+    colours.
+    """
     return replace(
         make,
         stickerless=True,
@@ -381,7 +390,7 @@ def borderless(make: Make, rng: np.random.Generator, schemes: Sequence[str] = ()
 
 
 def white_bodied(make: Make, rng: np.random.Generator) -> Make:
-    """Stickers on white plastic."""
+    """Return a make with stickers on white plastic."""
     return replace(
         make,
         stickerless=False,
@@ -393,7 +402,7 @@ def white_bodied(make: Make, rng: np.random.Generator) -> Make:
 
 
 def white_wall(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
-    """A wall or a sheet of paper as white as a white sticker, hardly structured."""
+    """Return a wall or a sheet of paper as white as a white sticker, with little structure."""
     width, height = resolution
     level = rng.integers(222, 250, 3).min() + rng.integers(-3, 4, 3)
     wall = to_linear(np.full((height, width, 3), np.clip(level, 0, 255), dtype=np.uint8))
@@ -402,7 +411,7 @@ def white_wall(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
 
 
 def room_with_skin(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
-    """A room with a palm and an arm in it, where the cube will be."""
+    """Return a room with a palm and an arm where the cube will be."""
     scene = random_room(rng, resolution)
     width, height = resolution
     palm = rng.uniform(0.35, 0.65, 2) * resolution
@@ -416,7 +425,7 @@ def room_with_skin(rng: np.random.Generator, resolution: tuple[int, int]) -> Lin
 
 
 def fingers(scene: Linear, corners: Corners, rng: np.random.Generator) -> None:
-    """Fingers from two opposite sides that reach a little over the face's edge."""
+    """Draw fingers from two opposite sides that reach a little over the face's edge."""
     middle = corners.mean(axis=0)
     side = float(np.linalg.norm(corners[0] - corners[1]))
     first = int(rng.integers(2))
@@ -430,7 +439,7 @@ def fingers(scene: Linear, corners: Corners, rng: np.random.Generator) -> None:
         width = side * rng.uniform(0.16, 0.24)
         for number in range(count):
             place = a + (b - a) * min(0.95, start + 1.1 * number * width / side)
-            # A finger's round end reaches half its width farther in than its line.
+            # A finger's round end reaches half its width beyond its line.
             tip = place + out * (width / 2 - side * rng.uniform(-0.02, 0.09))
             lean = out + rng.uniform(-0.25, 0.25) * (b - a) / side
             cv2.line(
@@ -440,7 +449,7 @@ def fingers(scene: Linear, corners: Corners, rng: np.random.Generator) -> None:
 
 
 def _lay_skin(scene: Linear, cover: Linear, roundness: float, rng: np.random.Generator) -> None:
-    """Skin where ``cover`` is 1, darker towards its edges."""
+    """Draw skin where ``cover`` is 1, darker towards its edges."""
     tone = to_linear(np.array(SKIN[rng.integers(len(SKIN))], dtype=np.uint8))
     share = np.clip(cv2.GaussianBlur(cover, (0, 0), 0.8), 0, 1)[..., None]
     shade = 0.3 + 0.7 * cv2.GaussianBlur(cover, (0, 0), roundness)[..., None] ** 2
@@ -451,7 +460,7 @@ def _lay_skin(scene: Linear, cover: Linear, roundness: float, rng: np.random.Gen
 def shining(
     exposure: Exposure, corners: Corners, rng: np.random.Generator, least: int = 1
 ) -> Exposure:
-    """Lamps that mirror themselves broadly in the face."""
+    """Add lamps with broad reflections in the face."""
     middle = corners.mean(axis=0)
     half = float(np.linalg.norm(corners - middle, axis=1).mean() / 2**0.5)
     places = middle + half * rng.uniform(-0.9, 0.9, (int(rng.integers(least, 4)), 2))
@@ -463,7 +472,7 @@ def shining(
 
 
 def overexposed(exposure: Exposure, corners: Corners, rng: np.random.Generator) -> Exposure:
-    """Overexpose until orange and yellow look alike, with a reflection at times."""
+    """Overexpose until orange and yellow look alike, sometimes with a reflection."""
     shone = shining(exposure, corners, rng, least=0)
     return shone.brighter(rng.uniform(1.0, 1.9) / max(exposure.gains))
 
@@ -483,7 +492,7 @@ SCENES: dict[str, Surroundings] = {
 
 
 def render_scene(kind: str, seed: int, size: int = 3, faces: str = FACES) -> RenderedCube:
-    """A cube of a seed, of 2 or 3 layers, in one of :data:`SCENES`."""
+    """Return the cube of a seed, of 2 or 3 layers, in one of :data:`SCENES`."""
     if kind == "orange-yellow":
         seed = max(range(40 * seed, 40 * seed + 40), key=partial(_orange_beside_yellow, size=size))
     resolution = (1920, 1080) if kind == "far" else (640, 480)
@@ -491,7 +500,9 @@ def render_scene(kind: str, seed: int, size: int = 3, faces: str = FACES) -> Ren
 
 
 def _lit(kelvin: float, level: float, shaded: bool, exposure: Exposure, *_: object) -> Exposure:
-    """Light of one lamp; ``shaded``, it falls from aside and leaves a part in the shadow."""
+    """Return the light of one lamp. If ``shaded``, it comes from the side and leaves a part in
+    shadow.
+    """
     colour = temperature_rgb(kelvin) ** np.float32(0.6)
     red, green, blue = (level * colour / colour.max()).tolist()
     lit = replace(exposure, gains=(red, green, blue))
@@ -509,8 +520,9 @@ LIGHTS = {
 
 
 def render_plain_face(seed: int, light: str, pieces: int) -> RenderedCube:
-    """The face F of a stickerless 3x3x3 with that many pieces of one colour, as in a robot's check
-    of the solved cube; the other faces do not make a cube with it.
+    """Return the face F of a stickerless 3x3x3 with ``pieces`` pieces of one colour.
+
+    It looks as in a robot's check of the solved cube; the other faces do not make a cube with it.
     """
     rng = np.random.default_rng([seed, pieces, 9])
     colour = int(rng.integers(6))
@@ -537,18 +549,20 @@ def _orange_beside_yellow(seed: int, size: int) -> int:
 
 
 NEAR = 0.3
-"""Corners must be right to this part of a sticker."""
+"""Maximum error of correct corners, as a fraction of a sticker."""
 
 
 def is_right(grid: FaceGrid, cube: RenderedCube, face: str) -> bool:
-    """True if a grid lies on a face of the cube."""
+    """Return true if a grid lies on a face of the cube."""
     miss = np.abs(grid.corners - cube.corners[face]).max()
     return grid.size == cube.size and bool(miss < NEAR * grid.pitch)
 
 
 def is_true(read: str, facelets: str) -> bool:
-    """Return whether a reading is right: 2x2x2 with the DBL corner taken as solved; 4x4x4 and
-    6x6x6, whose colours have no places of their own, up to the names of the colours.
+    """Return whether a reading is correct.
+
+    On a 2x2x2 the DBL corner counts as solved. On a 4x4x4 and 6x6x6, whose colours have no fixed
+    places, the names of the colours do not matter.
     """
     size = round((len(facelets) / 6) ** 0.5)
     if size == 2:
@@ -567,7 +581,7 @@ def outcome_of(
 ) -> str:
     """Return ``right``, ``unsure``, ``unsure of another``, ``refused`` or, the worst, ``wrong``.
 
-    Readings of ``alike`` count as right too: the same cube held otherwise.
+    Readings of ``alike`` also count as right: the same cube in other orientations.
     """
     try:
         reading = read()

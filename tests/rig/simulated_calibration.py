@@ -1,5 +1,6 @@
 """Calibration of a whole robot in simulated time: its session, and a camera whose pictures take
-time of the robot's clock."""
+robot time.
+"""
 
 from __future__ import annotations
 
@@ -45,18 +46,18 @@ from tests.rig.simulated_time import VirtualLink, VirtualLoop
 from vision.frame import Frame
 
 PERIOD_S = 1 / 30
-"""Of a Raspberry Pi's camera."""
+"""The period of a Raspberry Pi's camera."""
 
 LONGEST_WAIT_S = 5.0
-"""Of real time, for whoever has stopped filming."""
+"""Real time to wait for a thread that has stopped filming."""
 
 
 class VirtualCamera:
-    """A camera of the simulated robot, a picture each thirtieth of a simulated second.
+    """A camera of the simulated robot that takes a picture every thirtieth of a simulated second.
 
-    While another thread lets the time pass (a motion is filmed), pictures are taken there at their
-    times: that thread waits until the next one is asked for. Cameras that are asked at once take
-    turns. ``lens``: what it makes of a picture.
+    While another thread lets the time pass (a filmed motion), pictures are taken there at their
+    times: that thread waits until somebody requests the next one. Cameras requested at once take
+    turns. ``lens``: a function that changes each picture.
     """
 
     def __init__(self, run: SimulatedRun, name: str, turn: threading.Lock) -> None:
@@ -72,7 +73,7 @@ class VirtualCamera:
         run.loop.attach(self._pass)
 
     def settle(self) -> None:
-        """Nothing to adapt."""
+        """Do nothing: there is nothing to adjust."""
 
     def capture(self) -> Frame:
         """See :meth:`vision.frame.Camera.capture`."""
@@ -85,21 +86,23 @@ class VirtualCamera:
                 self._due = None
                 if self._taken is not None:
                     return self._taken
-        # Not while holding what other cameras wait for, whose time passes with this one's.
+        # Not while holding the lock of other cameras, whose time passes with this one's.
         with self._turn, loop.turn:
             if loop.is_running():  # on this very thread
                 loop.pass_time(PERIOD_S)
             else:
-                loop.run_until_complete(asyncio.sleep(PERIOD_S))  # the heartbeat goes on
+                loop.run_until_complete(asyncio.sleep(PERIOD_S))  # the heartbeat continues
             return self._frame()
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is nothing to release."""
 
     @contextmanager
     def filming(self) -> Iterator[None]:
-        """A motion on the thread of a pool, which waits for another one's pictures; no other does:
-        a trial that films begins its motion so."""
+        """Run a motion on a pool thread that waits for another thread's pictures.
+
+        Only a trial that films starts its motion in this way.
+        """
         if not threading.current_thread().name.startswith("ThreadPoolExecutor"):
             yield
             return
@@ -127,7 +130,7 @@ class VirtualCamera:
 
 
 def cameras_of(run: SimulatedRun) -> dict[str, VirtualCamera]:
-    """Return all cameras of a robot, by name; they take turns."""
+    """Return all cameras of a robot by name; they take turns."""
     turn = threading.Lock()
     return {one.name: VirtualCamera(run, one.name, turn) for one in run.profile.cameras}
 
@@ -138,7 +141,7 @@ def machine_of(
     cameras: dict[str, VirtualCamera],
     planner: type[SolvePlanner] = SolvePlanner,
 ) -> Machine:
-    """Return a robot by its calibrated profile, with its cameras."""
+    """Return a robot with its calibrated profile and its cameras."""
     return Machine(
         profile.name,
         motion,
@@ -178,7 +181,7 @@ class SimulatedCalibration(Session):
 
     @property
     def motion(self) -> MotionController:
-        """What moves the robot since the last trial."""
+        """The motion controller since the last trial."""
         assert self._machine is not None, "a trial comes first"
         return self._machine.motion
 
@@ -189,7 +192,7 @@ class SimulatedCalibration(Session):
 
     @property
     def stored(self) -> Calibration:
-        """What is kept, without what is tried out."""
+        """The kept values, without those being tried out."""
         imported = Calibration(robot=self._run.profile.name, values=self._imported)
         return imported.changed(self._kept, dict.fromkeys(self._kept, SEEN))
 
@@ -217,7 +220,7 @@ class SimulatedCalibration(Session):
         return bool(values)
 
     def import_values(self, values: JsonMapping) -> None:
-        """Keep the values of a file, which nobody has confirmed."""
+        """Keep the values of a file; they are unconfirmed."""
         self._imported = dict(values)
         self._renew()
 
@@ -246,7 +249,7 @@ class SimulatedCalibration(Session):
 
 
 class SimulatedMotion(MotionController):
-    """Motion of the simulated robot by a calibrated profile; ``cameras`` may film it.
+    """Motion of the simulated robot with a calibrated profile; ``cameras`` may film it.
 
     With a ``freezer`` several threads may use its link.
     """
@@ -281,14 +284,14 @@ class SimulatedMotion(MotionController):
 T = TypeVar("T")
 
 PATIENCE_S = 20.0
-"""Of real time: a stop that finds nothing moving gives the board no order."""
+"""Real seconds. A stop while nothing moves sends no order to the board."""
 
 LIMIT_S = 240.0
-"""Of real time, for what takes a moment."""
+"""Timeout in real seconds for short waits."""
 
 
 class SharedVirtualLink(VirtualLink):
-    """A virtual link that several threads may use at once: one of them lets the time pass."""
+    """A virtual link for several threads at once; one of them lets the time pass."""
 
     def __init__(self, loop: VirtualLoop, links: LinkGroup, freezer: Freezer) -> None:
         super().__init__(loop, links)
@@ -311,7 +314,7 @@ class SharedVirtualLink(VirtualLink):
 
 
 class Freezer:
-    """Stops the robot's time at a moment, until an order comes from another thread."""
+    """Stops the robot's time at one moment until another thread sends an order."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
@@ -322,11 +325,11 @@ class Freezer:
         loop.attach(self._pass)
 
     def freeze_at(self, at_s: float) -> None:
-        """Stand still once so much of the robot's time is over."""
+        """Stand still after ``at_s`` seconds of the robot's time."""
         self._at_s = at_s
 
     def thaw(self) -> None:
-        """Go on, if the time stands still."""
+        """Continue if the time stands still."""
         if self.reached.is_set():
             self._ordered.set()
 
@@ -340,7 +343,7 @@ class Freezer:
 
 @dataclass
 class Recorder:
-    """When the boards told which actuator to be somewhere else, in seconds of the robot's time."""
+    """A log of the times, in robot seconds, at which boards sent an actuator elsewhere."""
 
     run: SimulatedRun
     changes: list[tuple[float, str]] = field(default_factory=list)
@@ -350,11 +353,11 @@ class Recorder:
         self.run.loop.attach(self._pass)
 
     def after(self, at_s: float) -> list[tuple[float, str]]:
-        """Those after a moment, in seconds from there."""
+        """Return the entries after a moment, in seconds from there."""
         return [(at - at_s, name) for at, name in self.changes if at > at_s]
 
     def moving(self, at_s: float) -> set[str]:
-        """What was moving at a moment; a servo is told once in a period of 20 ms."""
+        """Return the actuators moving at a moment; a servo gets one pulse per period of 20 ms."""
         return {name for at, name in self.changes if at_s - 0.05 <= at <= at_s + 0.03}
 
     def _tell(self) -> dict[str, float | None]:
@@ -368,14 +371,14 @@ class Recorder:
             self.changes += [
                 (now_s, name)
                 for name, at in told.items()
-                if at is not None and at != self._told[name]  # without a pulse a servo rests
+                if at is not None and at != self._told[name]  # a servo without pulses is at rest
             ]
             self._told = told
         return False
 
 
 class VirtualDaemon:
-    """The daemon of a simulated run, whose robot is calibrated by real command processes."""
+    """The daemon of a simulated run; real command processes calibrate its robot."""
 
     def __init__(self, run: SimulatedRun, folder: Path, gpio: Gpio) -> None:
         self.run = run
@@ -399,7 +402,7 @@ class VirtualDaemon:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[FrontPanel]:
-        """Serve at the control socket; the panel, whose button may be pressed."""
+        """Serve at the control socket and yield the panel, whose button may be pressed."""
         await self.controller.open()
         panel = FrontPanel(self.controller, self._gpio, PanelPins(start_button=Input(17)))
         panel.open()
@@ -413,7 +416,7 @@ class VirtualDaemon:
         await self.controller.close()
 
     async def command(self, *arguments: str) -> asyncio.subprocess.Process:
-        """Begin a command of the user's."""
+        """Start one of the user's commands."""
         places = {"CUBIST_RUNTIME_DIR": self.folder, "CUBIST_STATE_DIR": self.folder / "state"}
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "robot.cli.main", *arguments),

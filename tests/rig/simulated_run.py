@@ -1,6 +1,8 @@
-"""A whole robot in this process and in simulated time: job controller, motion controller, planner,
-firmware, and the simulated robot at its pins. What it does depends on its seed alone, and costs no
-more time than computing takes. Its scanner is told by the simulated robot what it would see.
+"""A whole robot in this process and in simulated time.
+
+It consists of job controller, motion controller, planner, firmware, and the simulated robot at its
+pins. It depends only on its seed, and takes only the time for computing. The simulated robot tells
+its scanner what cameras would see.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ SPREAD = 0.01
 RECONNECT_S = 0.1
 """Real seconds."""
 SEARCH_S = 60.0
-"""Far more than it takes to find a first solution."""
+"""Far more time than a first solution takes."""
 NO_FRAME = Frame(np.zeros((8, 8, 3), dtype=np.uint8), "none", 0)
 
 T = TypeVar("T")
@@ -66,7 +68,7 @@ FaultAction = Callable[["SimulatedRun"], None]
 
 @dataclass(frozen=True)
 class TimedFault:
-    """Something done to the robot ``after_s`` simulated seconds of motion in a state."""
+    """A fault injected ``after_s`` simulated seconds of motion in a state."""
 
     action: FaultAction
     stage: RobotState = RobotState.TURNING
@@ -75,7 +77,7 @@ class TimedFault:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a simulated run, as the simulated robot and the daemon see it."""
+    """The end of a simulated run according to the simulated robot and the daemon."""
 
     solved: bool
     violations: tuple[Violation, ...]
@@ -85,17 +87,16 @@ class Verdict:
 
     @property
     def faults(self) -> list[str]:
-        """Names of all faults of the run, those it recovered from included."""
+        """The names of all faults of the run, including those it recovered from."""
         return [fault.code for fault in self.record.faults]
 
 
 class SimulatedRun:
     """One robot with a cube in it; use as a context manager.
 
-    ``firmware`` is ``host`` or ``avr``. ``faults`` happen once each. ``contact``: how far it may
-    go; anywhere, being simulated, unless told otherwise. ``misadjusted``: it was not built as the
-    profile says. ``skew``: how much faster the clock of each further board goes than that of the
-    board before.
+    ``firmware`` is ``host`` or ``avr``. Each of ``faults`` happens once. ``contact``: the range in
+    which it may move (default: anywhere, as it is simulated). ``misadjusted``: its deviation from
+    the profile. ``skew``: the clock rate of each further board relative to the previous board.
     """
 
     def __init__(
@@ -145,11 +146,13 @@ class SimulatedRun:
         self.draw = random.Random(seed).randrange
 
     def __enter__(self) -> Self:
-        """Ready."""
+        """Return the ready robot."""
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """Switch everything off. A fault that never happened was too late, and tested nothing."""
+        """Switch everything off. Fail for a fault that never happened: it was too late and tested
+        nothing.
+        """
         self._opened.close()
         assert kind is not None or not self._awaited, f"never happened: {self._awaited}"
 
@@ -161,15 +164,17 @@ class SimulatedRun:
         at_rest: FaultAction | None = None,
         **asked: Any,
     ) -> Verdict:
-        """Press the button on a daemon just started and wait for the end of its job, so many times;
-        then the daemon is ``killed``, or ends as it should. ``asked``: more of a StartRequest.
-        ``at_rest`` happens before each start but the first, when the robot has idled for long.
+        """Press the button on a new daemon and wait for the end of its job, ``starts`` times.
+
+        Then the daemon is ``killed`` or ends in order. ``asked``: further keys of a StartRequest.
+        ``at_rest`` is called before each start but the first, when the robot has been idle for
+        long.
         """
         with _quiet(), kept_memory():
             return asyncio.run(self._solve(starts, killed, at_rest, asked))
 
     def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
-        """Do something with the robot of a daemon in maintenance; what came of it."""
+        """Return the result of ``work`` with the robot of a daemon in maintenance."""
         motion = SimulatedRunMotion(self)
         try:
             return work(self.machine_with(motion), self.profile)
@@ -178,7 +183,7 @@ class SimulatedRun:
 
     @property
     def folder(self) -> str:
-        """Folder of the daemon's records."""
+        """The folder of the daemon's records."""
         return self._folder.name
 
     @property
@@ -192,13 +197,13 @@ class SimulatedRun:
         return self.ports[FIRST_BOARD]
 
     def due(self) -> list[TimedFault]:
-        """Return the faults of the motion that begins, each once."""
+        """Return the faults of the motion that starts, each once."""
         due = [fault for fault in self._faults if fault.stage is self.state()]
         self._faults = [fault for fault in self._faults if fault not in due]
         return due
 
     def inject(self, fault: TimedFault) -> None:
-        """Let it happen, now."""
+        """Inject a fault now."""
         self._awaited.remove(fault)
         fault.action(self)
 
@@ -250,7 +255,7 @@ class SimulatedRun:
 
 
 class IdleTime:
-    """The time after which an idle robot rests; it ends when a test says so."""
+    """The time until an idle robot rests; a test ends it."""
 
     def __init__(self) -> None:
         self.seconds: float | None = None
@@ -264,7 +269,7 @@ class IdleTime:
         return self._handle
 
     async def end(self) -> None:
-        """Let it be over, if it has begun, and wait for what the daemon does then."""
+        """End the time if it has started, and wait for the daemon's reaction."""
         if self._handle is not None and not self._handle.cancelled():
             self._due()
         names = {task.get_name(): task for task in asyncio.all_tasks()}
@@ -273,7 +278,7 @@ class IdleTime:
 
 
 class SimulatedRunMotion(MotionController):
-    """The motion controller on the virtual port; faults begin with its motions."""
+    """The motion controller on the virtual port. Its motions trigger faults."""
 
     def __init__(self, run: SimulatedRun) -> None:
         super().__init__(
@@ -295,7 +300,7 @@ class SimulatedRunMotion(MotionController):
         return super().perform(schedule, progress)
 
     def vanish(self) -> None:
-        """Disconnect without a goodbye to the board, like a daemon that is killed."""
+        """Disconnect without telling the board, like a killed daemon."""
         self._disconnect()
         self._ready = False
 
@@ -312,7 +317,7 @@ class SimulatedRunMotion(MotionController):
 
     @property
     def link(self) -> Link:
-        """The link under way, for mischief."""
+        """The current link, for fault injection."""
         assert self._thread is not None
         return self._thread.link.links[FIRST_BOARD]
 
@@ -327,7 +332,7 @@ class SimulatedRunMotion(MotionController):
 
 
 class FirstSolutionPlanner(SolvePlanner):
-    """A planner content with the first solution: always the same one."""
+    """A planner that takes the first solution, which is always the same."""
 
     def plan(
         self,
@@ -355,9 +360,9 @@ class FirstSolutionPlanner(SolvePlanner):
 
 
 class TruthfulScanner(Scanner):
-    """A scanner without cameras: the simulated robot itself says what they would see.
+    """A scanner without cameras: the simulated robot tells it what they would see.
 
-    There are no pictures whose view could be doubted.
+    There are no pictures whose view could be doubtful.
     """
 
     def __init__(self, profile: RobotProfile, robot: SimulatedRobot) -> None:
@@ -400,7 +405,7 @@ class TruthfulScanner(Scanner):
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Faults made on purpose are no news."""
+    """Silence log lines about intended faults."""
     log = logging.getLogger("cubistd")
     before, log.disabled = log.disabled, True
     try:
@@ -411,9 +416,9 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def kept_memory() -> Iterator[None]:
-    """Jobs return no memory to the system: to look through all that pytest holds takes 80 ms.
+    """Keep jobs from returning memory to the system: searching all of pytest's memory takes 80 ms.
 
-    ``tests/system/service`` watches what daemons hold that are processes of their own.
+    ``tests/system/service`` watches the memory of daemons in separate processes.
     """
     with patch("robot.daemon.job_control.give_back"):
         yield

@@ -1,7 +1,7 @@
-"""Firmware and link in simulated time: as fast as can be computed, and every run the same.
+"""Firmware and link in simulated time: as fast as the computer allows, and every run the same.
 
 A board grants the firmware's process its time through the socket of the pins; an event loop whose
-clock is that time runs the link. Nothing depends on how busy the computer is.
+clock is that time runs the link. Nothing depends on the computer's load.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from robot.text.faults import Fault, LinkError
 from robot.twin.simulated import RECORD, Kind
 
 BUSY_STEP_TICKS = 1_000
-"""Time granted at once while something has just been said and an answer may come."""
+"""Time granted at once while a message was just sent and an answer may come."""
 QUIET_STEP_TICKS = 10_000
 
 Pass = Callable[[int], bool]
-"""Lets so many ticks pass; whether something came of it that may be waited for."""
+"""A function that lets a number of ticks pass and returns whether a result worth waiting for came.
+"""
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Runs what is due; when nothing is, time passes, and with it whatever was attached.
+    """A loop that runs due callbacks. When none is due, time passes here and in all attached
+    worlds.
 
-    Not for coroutines that wait for other threads: to them all of eternity may pass meanwhile.
+    It is not for coroutines that wait for other threads: an eternity may pass for them meanwhile.
     """
 
     def __init__(self) -> None:
@@ -45,7 +47,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._worlds: list[Pass] = []
         self._stirred = False
         self.turn = threading.RLock()
-        """Held by whoever lets the time pass, where several threads may."""
+        """Held by the thread that lets the time pass, if several may."""
 
     def time(self) -> float:
         """Simulated seconds."""
@@ -56,15 +58,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._worlds.append(world)
 
     def detach(self, world: Pass) -> None:
-        """The world ends, or stands still."""
+        """Detach a world that ends or stands still."""
         self._worlds.remove(world)
 
     def stir(self) -> None:
-        """Something was said to a world: it may answer soon."""
+        """Note that a world received a message and may answer soon."""
         self._stirred = True
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass for the worlds while nothing here runs: this process hangs."""
+        """Let time pass for the worlds while nothing here runs, as if this process hung."""
         left = round(seconds * TICKS_PER_S)
         with self.turn:
             while left > 0:
@@ -73,7 +75,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 left -= step
 
     def _wait(self, seconds: float) -> None:
-        """A step of at most so long."""
+        """Take a step of at most ``seconds``."""
         step = BUSY_STEP_TICKS if self._stirred else QUIET_STEP_TICKS
         ticks = max(1, min(step, -(-round(seconds * TICKS_PER_S * 1000) // 1000)))
         self._stirred = self._pass(ticks)
@@ -85,7 +87,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class _Selector(selectors.DefaultSelector):
-    """Files that are ready are served at once; instead of waiting for them, time passes."""
+    """A selector that serves ready files at once and lets time pass instead of waiting."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         super().__init__()
@@ -105,26 +107,26 @@ GRANT = struct.Struct("<QHBB")
 NO_PIN = 0xFFFF
 RECEIVE_BYTES = 1 << 16
 SEND_BYTES = 4096
-"""The most a board is given at once; the rest waits for its next piece of time."""
+"""Maximum given to a board at once; the rest waits for its next slice of time."""
 LIMIT_S = 120.0
-"""Real seconds after which a process that does not answer is taken for dead."""
+"""Real seconds after which a silent process counts as dead."""
 
 
 class BoardDied(RuntimeError):
-    """The firmware's process ended or stopped to answer."""
+    """The firmware's process ended or stopped answering."""
 
 
 class PinListener(Protocol):
-    """What the pins are connected to, as :class:`robot.twin.simulated.PinStream`."""
+    """The other end of the pins, such as :class:`robot.twin.simulated.PinStream`."""
 
     def feed(self, data: bytes) -> None:
-        """Records from the board, perhaps with half a one at the end."""
+        """Handle records from the board, perhaps with half a record at the end."""
 
 
 class VirtualBoard:
     """A board running ``command``, a firmware program with its own options, from time 0.
 
-    ``listener`` gets the pin records; answers to it go through :meth:`answer`. Its clock goes
+    ``listener`` receives the pin records; answers to it go through :meth:`answer`. Its clock is
     faster by ``drift``: 0.0001 is 100 ppm.
     """
 
@@ -157,11 +159,11 @@ class VirtualBoard:
         self.answer(GRANT.pack(0, NO_PIN, 0, Kind.RESET))
 
     def hang(self) -> None:
-        """The main loop of its program goes round in circles, if the program was told where."""
+        """Make the program's main loop spin forever, if the program was told its location."""
         self.answer(GRANT.pack(0, NO_PIN, 0, Kind.HANG))
 
     def pass_time(self, ticks: int) -> bool:
-        """Let so many ticks pass on the board, if it runs; whether it has said something."""
+        """Let ``ticks`` pass on a running board; return whether it has sent anything."""
         if not self.running:
             return False
         sent = self._serial.send(self._unsent[:SEND_BYTES]) if self._unsent else 0
@@ -175,15 +177,15 @@ class VirtualBoard:
         return bool(self._unsent) or self._has_said_something()
 
     def lose_time(self, seconds: float) -> None:
-        """Let its clock, and all that it does, stand still for so long."""
+        """Stop its clock, and everything that it does, for ``seconds``."""
         self._owed -= seconds * TICKS_PER_S
 
     def write(self, data: bytes) -> None:
-        """Bytes for its serial port; they are there when time passes."""
+        """Send bytes to its serial port; they arrive when time passes."""
         self._unsent += data
 
     def read(self) -> bytes:
-        """Bytes from its serial port; none when nothing has come."""
+        """Return bytes from its serial port, empty if none have come."""
         try:
             return self._serial.recv(RECEIVE_BYTES)
         except BlockingIOError:
@@ -197,7 +199,7 @@ class VirtualBoard:
         self.process.wait(LIMIT_S)
 
     def _listen(self) -> bool:
-        """Take what the pins tell; True when the time granted is over."""
+        """Take the records of the pins; return true when the granted time is over."""
         try:
             data = self._pins.recv(RECEIVE_BYTES)
         except (TimeoutError, ConnectionError) as error:
@@ -219,17 +221,17 @@ class VirtualBoard:
 
 
 def drop(rate: float) -> Damage:
-    """Lose bytes."""
+    """Return damage that loses bytes."""
     return lambda rng, byte: b"" if rng.random() < rate else byte
 
 
 def repeat(rate: float) -> Damage:
-    """Deliver bytes twice."""
+    """Return damage that delivers bytes twice."""
     return lambda rng, byte: byte * (2 if rng.random() < rate else 1)
 
 
 def insert(rate: float) -> Damage:
-    """Put noise between bytes."""
+    """Return damage that inserts noise between bytes."""
 
     def damage(rng: random.Random, byte: bytes) -> bytes:
         hit, noise = rng.random() < rate, bytes([rng.randrange(256)])
@@ -239,7 +241,7 @@ def insert(rate: float) -> Damage:
 
 
 def reorder(rate: float) -> Damage:
-    """Swap neighbours."""
+    """Return damage that swaps neighbours."""
     held = b""
 
     def damage(rng: random.Random, byte: bytes) -> bytes:
@@ -257,11 +259,11 @@ def reorder(rate: float) -> Damage:
 DAMAGES: dict[str, Callable[[float], Damage]] = {
     damage.__name__: damage for damage in (drop, repeat, insert, flip, reorder)
 }
-"""Kinds of bad lines, each by the rate of its errors."""
+"""Kinds of bad lines, each a function of its error rate."""
 
 
 def silence(_rng: random.Random, _byte: bytes) -> bytes:
-    """Let nothing pass."""
+    """Return nothing, so that no byte passes."""
     return b""
 
 
@@ -318,9 +320,9 @@ class VirtualPort:
         self._open = False
 
     def unplug(self, attempts: int = -1) -> None:
-        """Pull the cable: whoever reads hears of it at once, as from a USB adapter.
+        """Unplug the cable: readers get an error at once, as from a USB adapter.
 
-        After so many attempts to open it, it is back; never by itself if negative.
+        It is back after ``attempts`` attempts to open it, or never by itself if negative.
         """
         self.plugged = False
         self._attempts = attempts
@@ -328,13 +330,13 @@ class VirtualPort:
             self._received.put_nowait(LinkError(Fault.LINK_LOST, detail="virtual"))
 
     def plug(self) -> None:
-        """Put it back."""
+        """Plug it in again."""
         self._board.read()
         self.plugged = True
         self._attempts = -1
 
     def end(self) -> None:
-        """The board's time stands still from now on."""
+        """Stop the board's time from now on."""
         self._loop.detach(self._pass)
 
     def _pass(self, ticks: int) -> bool:

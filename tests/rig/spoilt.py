@@ -1,7 +1,7 @@
-"""Six photographs of a cube with a known flaw: what a reader should say about them.
+"""Six photographs of a cube with a known flaw, and the correct report about them.
 
 :data:`FLAWS` alter one picture of a set, or all: a hand, glare, darkness, blur, a face cut off,
-another cube, none. :func:`spoil` returns the altered set, :func:`told` what is said about it.
+another cube, none. :func:`spoil` returns the altered set, :func:`told` the report about it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class Flaw:
-    """A flaw by its ``name``: the ``cause`` that is true, what it does to a picture uint8[H, W, 3]
-    with a face of ``size`` layers at these corners, and whether it is in ``every`` picture.
+    """A flaw by its ``name`` and true ``cause``.
+
+    It changes a picture uint8[H, W, 3] with a face of ``size`` layers at these corners. ``every``:
+    it is in all pictures.
     """
 
     name: str
@@ -53,7 +55,7 @@ def hand(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
 
 
 def empty(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
-    """Another place without the cube, or the cube painted over."""
+    """Return another place without the cube, or the cube painted over."""
     height, width = picture.shape[:2]
     if rng.random() < 0.5:
         light = Exposure(gains=(0.7, 0.65, 0.6))
@@ -69,7 +71,7 @@ def empty(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
 
 
 def other_size(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
-    """A cube with one layer less or more in the cube's place."""
+    """Return a cube with one layer less or more in the cube's place."""
     height, width = picture.shape[:2]
     other = 3 if size == 2 else int(rng.choice([2, 4]))
     cube = render_cube(int(rng.integers(10**6)), other, max_tilt=12, faces="F")
@@ -91,7 +93,7 @@ def other_size(picture: Picture, corners: Corners, size: int, rng: Rng) -> Pictu
 
 
 def glare(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
-    """A lamp mirrored in a good part of the face."""
+    """Return a lamp's reflection in a large part of the face."""
     height, width = picture.shape[:2]
     half = _half(corners)
     x, y = corners.mean(axis=0) + half * rng.uniform(-0.5, 0.5, 2)
@@ -102,13 +104,13 @@ def glare(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
 
 
 def bright(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
-    """An exposure that clips."""
+    """Return an exposure that clips."""
     lit = to_linear(picture)
     return to_srgb(lit * np.float32(rng.uniform(1.5, 4) / max(np.quantile(lit, 0.3), 0.01)))
 
 
 def white(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
-    """A face of 255, 255, 255."""
+    """Return a face of 255, 255, 255."""
     blown = picture.copy()
     cv2.fillConvexPoly(blown, np.round(corners).astype(np.int32), (255, 255, 255))
     return blown
@@ -126,7 +128,7 @@ def blur(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
 
 
 def cut(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
-    """The picture without a part of the face, on one side."""
+    """Return the picture without a part of the face, on one side."""
     part = rng.uniform(0.3, 0.6)
     low, high = corners.min(axis=0), corners.max(axis=0)
     x, y = (low + part * (high - low)).astype(int)
@@ -156,7 +158,7 @@ FLAWS = (
 
 
 def spoil(photos: RenderedCube, flaw: Flaw, seed: int) -> tuple[RenderedCube, str]:
-    """Return the set with a flaw, and the letters of the faces that have it."""
+    """Return the set with a flaw, and the letters of the flawed faces."""
     rng = np.random.default_rng([seed, FLAWS.index(flaw)])
     faces = FACES if flaw.every else FACES[int(rng.integers(6))]
     frames = dict(photos.frames)
@@ -167,8 +169,9 @@ def spoil(photos: RenderedCube, flaw: Flaw, seed: int) -> tuple[RenderedCube, st
 
 
 def told(photos: RenderedCube) -> tuple[str, OddView | None]:
-    """Return the outcome of reading a set, as :func:`tests.rig.scenes.outcome_of`, and what one of
-    its pictures is said to show.
+    """Return the outcome of reading a set, and the trouble reported for one of its pictures.
+
+    The outcome is that of :func:`tests.rig.scenes.outcome_of`.
     """
     found: list[OddView | None] = []
 

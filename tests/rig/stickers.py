@@ -25,10 +25,10 @@ DRAWN = {
     "L": ((0, 0, 1), (0, -1, 0)),
     "B": ((-1, 0, 0), (0, -1, 0)),
 }
-"""Directions of "right" and "down" on each face as Kociemba draws it."""
+"""Directions "right" and "down" on each face in Kociemba's drawing."""
 TOKEN = re.compile(r"(\d*)([URFDLBMESxyz])(w?)('|2|)")
 LIKE = {"M": "L", "E": "D", "S": "F", "x": "R", "y": "U", "z": "F"}
-"""Faces like which inner slices and the whole cube turn."""
+"""Faces whose turns inner slices and rotations follow."""
 
 
 def clockwise(normal: Any, quarters: int) -> Any:
@@ -115,7 +115,7 @@ def replay_moves(facelets: str, moves: str, size: int) -> Stickers:
 
 
 def looks_like(letters: str, wanted: str, size: int, *, in_colours: bool = True) -> bool:
-    """Return whether a cube looks so, however it is held; or with its colours exchanged as well."""
+    """Return whether a cube looks so in any orientation, perhaps with its colours exchanged."""
     pairs = (up + front for up in NORMALS for front in NORMALS)
     across = [p for p in pairs if not np.dot(NORMALS[p[0]], NORMALS[p[1]])]
     looks = [Stickers(letters, size, held).facelets for held in across]

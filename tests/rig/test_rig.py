@@ -1,4 +1,4 @@
-"""Fakes and models whose mistakes would let other tests pass."""
+"""Tests of fakes and models whose mistakes would let other tests pass."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Costs of shipped robots and of robots made of nothing else, by NumPy and brute force."""
+"""Costs of shipped robots and of robots that are only costs, by NumPy and brute force."""
 
 from __future__ import annotations
 
@@ -39,10 +39,9 @@ def cost_model_of(robot: str) -> CostModel:
 def in_order_of_cost(
     start: State, onward: Callable[[State], Iterable[tuple[int, State]]]
 ) -> Iterator[tuple[int, State]]:
-    """Yield the least cost of every state that can be reached, the cheapest first.
+    """Yield the least cost of every reachable state, cheapest first.
 
-    ``onward(state)`` gives the cost of each step from a state, and where it leads: Dijkstra's
-    search and nothing clever.
+    ``onward(state)`` returns the cost of each step from a state, and its end: plain Dijkstra.
     """
     best, numbers = {start: 0}, count(1)
     heap: list[tuple[int, int, State]] = [(0, 0, start)]
@@ -60,7 +59,7 @@ def in_order_of_cost(
 def random_model(
     seed: int, states: int, blocked: float = 0.2, least: int = 100, most: int = 1000
 ) -> CostModel:
-    """Costs without any symmetry; some ways are closed, but every state keeps a slower one."""
+    """Return costs without symmetry; some transitions are closed, but no state is cut off."""
     rng = np.random.default_rng(seed)
     first = rng.integers(least, most, (COMPOSITES, states), dtype=np.uint32)
     following = rng.integers(least, most, (3, COMPOSITES, states, states), dtype=np.uint32)
@@ -87,7 +86,9 @@ def of_three_faces(model: CostModel) -> CostModel:
 
 
 def six_motors() -> CostModel:
-    """A quarter turn takes 20 ms, opposite faces together as long as the longer turn."""
+    """Return a model: a quarter turn takes 20 ms, opposite faces together as long as the longer
+    turn.
+    """
     costs = np.array(
         [32_000 if 2 in composite_of(c)[1:] else 20_000 for c in range(COMPOSITES)], dtype=np.uint32
     )
@@ -100,7 +101,7 @@ def six_motors() -> CostModel:
 
 
 def cost_of(model: CostModel, composites: Sequence[int]) -> int:
-    """By NumPy, one matrix at a time."""
+    """Return the cost by NumPy, one matrix at a time."""
     if not composites:
         return 0
     far = 1 << 40
@@ -112,7 +113,7 @@ def cost_of(model: CostModel, composites: Sequence[int]) -> int:
 
 
 def cheapest_within(model: CostModel, cube: Cube, turns: int) -> int:
-    """Over all sequences of up to ``turns`` composites, by brute force."""
+    """Return the least cost over all sequences of up to ``turns`` composites, by brute force."""
     cubes = [Cube.from_moves(" ".join(moves_of((c,)))) for c in range(COMPOSITES)]
     best = 0 if cube.is_solved else NEVER
     for length in range(1, turns + 1):
@@ -132,4 +133,4 @@ def cheapest_within(model: CostModel, cube: Cube, turns: int) -> int:
 LAST = {
     Cube.from_moves(" ".join(moves_of((c,)))).inverse.states.tobytes(): c for c in range(COMPOSITES)
 }
-"""The composite that solves what is one composite away."""
+"""The composite that solves a cube one composite away."""

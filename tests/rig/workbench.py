@@ -1,4 +1,4 @@
-"""The real daemon and the real firmware, as processes, on a simulated robot that outlives both."""
+"""The real daemon and firmware as processes, on a simulated robot that outlives both."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 
 LIMIT_S = 240.0
-"""For what takes a moment, on a computer that is busy with everything else."""
+"""Timeout for short waits on a computer that is busy with everything else."""
 
 POLL_S = 0.02
 
 
 @dataclass
 class Bench:
-    """A simulated robot; firmware and daemons are started on it, killed, and started again."""
+    """A simulated robot; tests start, kill and restart firmware and daemons on it."""
 
     profile: RobotProfile
     robot: SimulatedRobot
@@ -48,7 +48,7 @@ class Bench:
 
     @contextlib.asynccontextmanager
     async def firmware(self) -> AsyncIterator[Child]:
-        """The firmware's process."""
+        """Yield the firmware's process."""
         link = self.folder / "link"
         link.unlink(missing_ok=True)
         command = simulations()["host"].command(self.profile, self.folder)
@@ -62,7 +62,7 @@ class Bench:
 
     @contextlib.asynccontextmanager
     async def daemon(self) -> AsyncIterator[tuple[Child, DaemonFollower]]:
-        """A daemon that answers; fails when it does not."""
+        """Yield a daemon that answers; fail if it does not."""
         profile = self.folder / "robot.yaml"
         document = self.profile.model_dump(mode="json", exclude_unset=True)
         profile.write_text(yaml.safe_dump(document), encoding="utf-8")
@@ -77,7 +77,7 @@ class Bench:
                 await view.ready()
             except SimulationError as fault:
                 if child.process.returncode is None:
-                    child.process.send_signal(signal.SIGABRT)  # where is it?
+                    child.process.send_signal(signal.SIGABRT)  # to see where it hangs
                     await child.process.wait()
                 said = f"{child.process.returncode}: {child.log.read_text()}"
                 raise AssertionError(said) from fault
@@ -85,7 +85,7 @@ class Bench:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[DaemonFollower]:
-        """Firmware and a daemon that answers."""
+        """Yield a daemon that answers, with firmware."""
         async with self.firmware(), self.daemon() as (_, view):
             yield view
 
@@ -100,7 +100,7 @@ class Bench:
         return self.folder / "state"
 
     async def spawn(self, *arguments: str) -> asyncio.subprocess.Process:
-        """Begin a command of the user's, in a session of its own."""
+        """Start one of the user's commands in a session of its own."""
         places = {"CUBIST_RUNTIME_DIR": str(self.folder), "CUBIST_STATE_DIR": str(self.state_dir)}
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "robot.cli.main", *arguments),
@@ -125,7 +125,7 @@ class Bench:
         return code, [json.loads(line) for line in out.splitlines()]
 
     async def confirm(self) -> None:
-        """Keep every position and direction as the profile has it: somebody saw them all."""
+        """Keep every position and direction of the profile, as if somebody had seen them all."""
         client = self.client()
 
         def keep() -> None:
@@ -139,16 +139,16 @@ class Bench:
         return await asyncio.to_thread(self.client().start, kind)
 
     async def perform(self, view: DaemonFollower, kind: str = "solve") -> RunRecord:
-        """Order a job; return its record when it is over."""
+        """Order a job; return its record when it has ended."""
         return await self.ended(view, await self.start(kind))
 
     async def cycle(self, view: DaemonFollower, seed: int) -> RunRecord:
-        """Solve another cube; return the record of the run."""
+        """Solve another cube; return the run's record."""
         self.robot.insert(scrambled(self.profile.cube.size, seed))
         return await self.perform(view)
 
     async def rest(self, view: DaemonFollower) -> None:
-        """Wait until no job is under way."""
+        """Wait until no job is running."""
         async with asyncio.timeout(LIMIT_S):
             while (await view.status()).job is not None:
                 await asyncio.sleep(POLL_S)
@@ -160,7 +160,7 @@ class Bench:
                 await asyncio.sleep(POLL_S)
 
     async def ended(self, view: DaemonFollower, run_id: str) -> RunRecord:
-        """Return the record of a job when it is over."""
+        """Return a job's record when it has ended."""
         await self.rest(view)
         return await view.run(run_id)
 
@@ -173,10 +173,10 @@ async def workbench(
     speed: float = 30,
     misadjusted: Misadjustment | None = None,
 ) -> AsyncIterator[Bench]:
-    """A bench of a profile, with a seed for its cube, so many times as fast as real time.
+    """Yield a bench with a profile and a seed for its cube, at a multiple of real time.
 
-    ``misadjusted``: how it was not built as drawn. ``folder`` has a path short enough for sockets
-    in it.
+    ``misadjusted``: its deviations from the profile. ``folder`` has a path short enough for
+    sockets.
     """
     robot = SimulatedRobot(profile, scrambled(profile.cube.size, seed), misadjusted=misadjusted)
     studio, panel = Studio(robot, seed), SimulatedPanel()
