@@ -212,7 +212,7 @@ def test_stops_are_looked_at_each_from_zero(cw):
     assert off == {"ccw": pytest.approx(-0.9, abs=0.1), "cw": pytest.approx(cw, abs=0.1)}
     for off in (-4.2, 12.2):
         watch.degrees_of = lambda pulse, off=off: straight(pulse) + (off if pulse > 1900 else 0.0)
-        with pytest.raises(CalibrationError, match=rf"stands \{off:+} degrees off at 20\d\d us"):
+        with pytest.raises(CalibrationError, match=rf"is \{off:+} degrees off at 20\d\d us"):
             part.find_stops()
 
 
