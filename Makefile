@@ -20,7 +20,7 @@ build: ## .venv with the search kernel, the firmware for this computer and the c
 demo: build ## the whole robot in simulation, from the start button to a solved cube, twice as fast
 	@$(BIN)/cubist demo --speed 2 $(ARGS)
 
-pico: ## what builds and simulates the firmware of a Raspberry Pi Pico
+pico: ## the tools to build and simulate the firmware of a Raspberry Pi Pico
 	@.ci/prepare pico
 
 test: ready ## every test but the long campaigns
@@ -28,14 +28,14 @@ test: ready ## every test but the long campaigns
 	@$(BIN)/python -m pytest -m 'not long' -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --durations=25 --durations-min=1 $(ARGS)
 
-coverage: ready ## the lines that the tests leave out
+coverage: ready ## the lines that the tests do not cover
 	@$(BIN)/python -m pytest -m 'not long' --cov --cov-report=term:skip-covered $(ARGS)
 
 test-long: ## the long campaigns, two hours at most, resumable: ARGS=kernel runs one shard
 	@.ci/prepare long
 	@$(BIN)/python -m tests.audit.long $(ARGS)
 
-lint: ready ## style of Python, C and C++, types, import layers, code that nobody uses
+lint: ready ## style of Python, C and C++, types, import layers, unused code
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
@@ -51,7 +51,7 @@ lint: ready ## style of Python, C and C++, types, import layers, code that nobod
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.audit.census --check
 
-format: ready ## put the style of Python, C and C++ right
+format: ready ## format Python, C and C++
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(C_FILES)
@@ -91,7 +91,7 @@ lock: ready ## the newest versions of all Python packages, with their hashes, in
 ready:
 	@.ci/prepare test
 
-clean: ## forget builds and the virtual environment
+clean: ## remove builds and the virtual environment
 	rm -rf build .venv
 
 .PHONY: lock format picture install uninstall deb help build demo pico test coverage test-long lint bench mutants census firmware ready clean repository

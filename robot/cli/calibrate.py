@@ -56,7 +56,7 @@ AUTOMATIC_SPEED = 1.0
 
 
 @click.group(cls=Listing, invoke_without_command=True)
-@click.option("--take-over", is_flag=True, help="End the session of whoever calibrates.")
+@click.option("--take-over", is_flag=True, help="End another person's calibration session.")
 @click.pass_context
 def calibrate(ctx: click.Context, take_over: bool) -> int:
     """Adjust the robot; the daemon is in maintenance while this command runs.
@@ -69,10 +69,10 @@ def calibrate(ctx: click.Context, take_over: bool) -> int:
 
 
 @calibrate.command()
-@click.option("--camera", help="Which camera; the first when not given.")
+@click.option("--camera", help="Camera to show (default: the first).")
 @click.option("--live", is_flag=True, help="Show it live, and move the frames of the faces.")
-@click.option("--place", metavar="SITE", help="Find the face at SITE, and keep where it is.")
-@click.option("--save/--try", default=True, help="Keep the place, or only look for it.")
+@click.option("--place", metavar="SITE", help="Find the face at SITE and keep its position.")
+@click.option("--save/--try", default=True, help="Keep the position found, or only look for it.")
 @click.option(
     "--save-to",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -116,7 +116,7 @@ def _print_picture(image: Image, width: int) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     if console.color_system is None:
-        note("a picture needs a terminal with colours; --save-to keeps it as a JPEG file")
+        note("a picture needs a terminal with colours; --save-to writes it to a JPEG file")
         return
     console.print(picture_text(image, width, image.shape[0]))
 
@@ -150,7 +150,7 @@ class Which(TypedDict):
     "--skip",
     multiple=True,
     type=click.Choice(list(STEPS)),
-    help="Leave this step out.",
+    help="Skip this step.",
 )
 @simulated_option
 @size_option
@@ -171,13 +171,13 @@ def everything(
         apply(robot, Calibration(robot=robot.name, values=given))  # before it starts
     steps = [step for step in steps_of(robot) if step.name not in skip]
     if not yes:
-        require_terminal("--yes keeps what is measured without asking")
+        require_terminal("--yes keeps measured values without asking")
     # At the screen, motions are filmed too, which takes real time.
     with _robot_to_calibrate(robot, which, None if yes else AUTOMATIC_SPEED) as twin:
         if not yes:
             return calibrate_on_screen(open_session(robot), *steps, as_json=as_json)
         code = _perform_all(open_session(robot), steps, given, as_json)
-    kept = "`cubist calibration diff` shows what was kept" if twin is None else "nothing was kept"
+    kept = "`cubist calibration diff` shows the values kept" if twin is None else "nothing was kept"
     note(f"all steps are done; {kept}")
     return code
 
@@ -203,14 +203,14 @@ def _perform_all(
 
 
 @calibrate.command("auto")
-@click.option("--robot", "profile", help="The robot's profile; that of the daemon when not given.")
+@click.option("--robot", "profile", help="The robot's profile (default: the daemon's).")
 @simulated_option
 @size_option
 @misadjust_option
 @click.option(
     "--only",
     metavar="STAGE",
-    help="Find only this again and keep the rest: an actuator, camera, times or colours.",
+    help="Calibrate only this again and keep the rest: an actuator, camera, times or colours.",
 )
 @click.option(
     "--faster",
@@ -218,7 +218,7 @@ def _perform_all(
     metavar="PERCENT",
     help="Shorten times by up to PERCENT, as long as cubes are still solved.",
 )
-@click.option("--save/--try", default=True, help="Keep what was found, or only try.")
+@click.option("--save/--try", default=True, help="Keep the values found, or only try.")
 @json_option
 def automatic(
     profile: str | None,
@@ -242,9 +242,9 @@ def automatic(
         raise click.UsageError(f"--only {only}: choose from {', '.join(stages_of(robot))}")
     if only is not None and _is_simulated(which):
         raise click.UsageError(
-            f"--only {only} keeps the rest as it is calibrated, and a simulated robot that begins "
-            "with this command is not: start `cubist simulate`, then run `cubist calibrate auto` "
-            "once without --only"
+            f"--only {only} needs a calibrated robot, and a simulated one that starts with this "
+            "command is not: start `cubist simulate`, then run `cubist calibrate auto` once "
+            "without --only"
         )
     try:
         require_finder(robot)  # before a simulated robot starts
@@ -355,11 +355,13 @@ def _parse_settings(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[
     for setting in settings:
         name, _, value = setting.partition("=")
         if name not in known:
-            raise click.UsageError(f"--set {setting}: there is {', '.join(known)}")
+            raise click.UsageError(
+                f"--set {setting}: no such position; choose from {', '.join(known)}"
+            )
         try:
             yield known[name], int(value)
         except ValueError:
-            raise click.UsageError(f"--set {setting}: {value!r} is no whole number") from None
+            raise click.UsageError(f"--set {setting}: {value!r} is not a whole number") from None
 
 
 def _group(name: str, text: str, step: str) -> click.Group:
@@ -404,7 +406,7 @@ def _command(command: Command) -> click.Command:
 
     perform = json_option(perform)
     if command.saves is not None:
-        text = "Keep what was found, or only try."
+        text = "Keep the values found, or only try."
         perform = click.option("--save/--try", default=command.saves, help=text)(perform)
     for parameter in reversed(command.parameters):
         perform = parameter(perform)

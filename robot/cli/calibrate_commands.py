@@ -42,9 +42,8 @@ class Command:
 GROUPS = {
     "stepper": (
         "Stepper motors: direction, steps, speed, backlash, positions.\n\n"
-        "Without a command it asks, in a terminal. Everything is tried on the motor, with the "
-        "cube in the robot; what it lost is put right again where a sensor or the camera can "
-        "tell."
+        "Without a command, it prompts in a terminal. Everything is tried on the motor, with the "
+        "cube in the robot. Lost steps are corrected if a sensor or the camera can detect them."
     )
 }
 """Groups of commands, each with its help."""
@@ -112,12 +111,14 @@ ACTUATOR = click.argument("actuator")
 LARGEST_PLAY = 1000
 FARTHEST = Whole(-1_000_000, 1_000_000)
 PLACE = (
-    click.option("--to", "target", type=FARTHEST, help="Where it should be; else arrow keys move."),
+    click.option(
+        "--to", "target", type=FARTHEST, help="New position (default: move with arrow keys)."
+    ),
     click.option(
         "--from",
         "begin_at",
         type=FARTHEST,
-        help="First pulse of a servo that was never moved: it jumps there; take its arm off.",
+        help="First pulse of a servo that has never moved. It jumps there: remove its arm.",
     ),
     click.option("--robot", "profile", help="Profile the daemon uses, if not the default."),
 )
@@ -129,18 +130,18 @@ def _limit_command(what: str, unit: str) -> Command:
     return Command(
         what,
         "steppers",
-        f"Raise ACTUATOR's {what} until it loses steps; keep four fifths of the last that was good."
-        "\n\nIts sensor tells, or the camera; else you are asked. After a loss that nothing can put"
-        " right, set it square by hand.",
+        f"Raise ACTUATOR's {what} until it loses steps; keep four fifths of the last good value."
+        "\n\nIts sensor or the camera detects lost steps; without them, you are asked. If the loss "
+        "cannot be corrected, set it square by hand.",
         _measurement("steppers", "Limit", what=what),
         [
             ACTUATOR,
-            click.option("--held", is_flag=True, help="With a layer of the held cube as its load."),
-            click.option("--from", "begin", type=rate, help=f"First, in {unit}."),
-            click.option("--up-to", "end", type=rate, help=f"Last, in {unit}."),
-            click.option("--last-good", type=rate, help="What you found: try nothing."),
+            click.option("--held", is_flag=True, help="Load it with a layer of the held cube."),
+            click.option("--from", "begin", type=rate, help=f"First value to try, in {unit}."),
+            click.option("--up-to", "end", type=rate, help=f"Last value to try, in {unit}."),
+            click.option("--last-good", type=rate, help="Keep a value you found, without trials."),
         ],
-        unknown="begin lower with --from",
+        unknown="start lower with --from",
         group="stepper",
     )
 
@@ -182,34 +183,34 @@ COMMANDS: tuple[Command, ...] = (
         "direction",
         "steppers",
         "Turn ACTUATOR by a quarter and back: clockwise is right, seen from outside the robot."
-        "\n\nA table turns as the face below the cube does: clockwise seen from below. What "
-        "only goes to and fro goes towards higher steps first.",
+        "\n\nA turntable turns like the face below the cube: clockwise seen from below. A part "
+        "that only moves back and forth moves towards higher steps first.",
         _measurement("steppers", "Direction"),
         [
             ACTUATOR,
             click.option(
                 "--went",
                 type=click.Choice(["right", "wrong"]),
-                help="Which way you saw it go; `wrong` turns it round.",
+                help="The direction you saw; `wrong` reverses it.",
             ),
         ],
-        unknown="say --went right or wrong",
+        unknown="give --went right or --went wrong",
         group="stepper",
     ),
     Command(
         "steps",
         "steppers",
-        "Turn ACTUATOR by whole turns and back, and see whether they are whole.\n\nThe camera "
-        "finds a turn that is twice as long or short; `--turned` tells it to the degree.",
+        "Turn ACTUATOR by whole turns and back, and check that they are whole.\n\nThe camera "
+        "detects turns of twice or half the angle; `--turned` gives the angle to the degree.",
         _measurement("steppers", "TurnSteps"),
         [
             ACTUATOR,
             click.option(
-                "--turns", type=Whole(1, 20), default=1, show_default=True, help="How many."
+                "--turns", type=Whole(1, 20), default=1, show_default=True, help="Number of turns."
             ),
             click.option("--turned", type=Number(1, 36_000), help="Degrees it turned, as you saw."),
         ],
-        unknown="say --turned",
+        unknown="give --turned",
         group="stepper",
     ),
     _limit_command("speed", "steps/s"),
@@ -217,15 +218,15 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "backlash",
         "steppers",
-        "Measure how far ACTUATOR goes back before what it drives follows, in steps.",
+        "Measure how far ACTUATOR reverses before the part it drives follows, in steps.",
         _measurement("steppers", "Backlash"),
         [
             ACTUATOR,
             click.option(
-                "--to", "play", type=Whole(0, LARGEST_PLAY), help="Steps, as you saw them."
+                "--to", "play", type=Whole(0, LARGEST_PLAY), help="Backlash that you saw, in steps."
             ),
         ],
-        unknown="use your eyes and say --to",
+        unknown="watch the part and give --to",
         group="stepper",
     ),
     Command(
@@ -245,8 +246,8 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "travel",
         "travel",
-        "Watch with the camera how long servo ACTUATOR takes from position START to END.\n\n"
-        "It goes there as fast as it can: keep clear.",
+        "Measure with the camera how long servo ACTUATOR takes from position START to END.\n\n"
+        "It moves at full speed: keep clear.",
         _measurement("travel", "TravelTime"),
         [ACTUATOR, click.argument("start"), click.argument("end")],
         saves=False,
@@ -258,7 +259,7 @@ COMMANDS: tuple[Command, ...] = (
         _measurement("colours", "CubeColours"),
         [
             click.option("--solved", is_flag=True, help="The cube is solved (else it is read)."),
-            click.option("--facelets", help="What cube it is, in URFDLB order."),
+            click.option("--facelets", help="The cube's facelets, in URFDLB order."),
         ],
     ),
     Command(

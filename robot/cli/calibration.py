@@ -117,7 +117,7 @@ def versions(as_json: bool) -> int:
             at = minute_of(one["at"] or "")
             click.echo(f"{_number(one)}  {at}  {_maker(one):24}  {changed}")
     if not listed["versions"]:
-        note(f"nothing was ever calibrated on {listed['robot']}")
+        note(f"nothing has ever been calibrated on {listed['robot']}")
     return ExitCode.DONE
 
 

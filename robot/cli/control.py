@@ -129,7 +129,7 @@ RESTART_LIMIT_S = 120.0
 
 
 @click.command()
-@click.option("--force", is_flag=True, help="Stop a job or a calibration that is under way.")
+@click.option("--force", is_flag=True, help="Stop a running job or calibration.")
 @json_option
 def restart(force: bool, as_json: bool) -> int:
     """Restart the daemon, which puts a kept profile in force.

@@ -43,7 +43,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}
 @click.command()
 @click.option("--robot", "profile", help="The robot's profile (default: the service's).")
 @click.option("--fix", is_flag=True, help="Add what the servos need to the Pi's config.txt.")
-@click.option("--unfix", is_flag=True, help="Take the lines that --fix added away again.")
+@click.option("--unfix", is_flag=True, help="Remove the lines that --fix added.")
 @click.option("--yes", is_flag=True, help="Change config.txt without asking.")
 @json_option
 def doctor(profile: str | None, fix: bool, unfix: bool, yes: bool, as_json: bool) -> int:
@@ -70,7 +70,7 @@ def doctor(profile: str | None, fix: bool, unfix: bool, yes: bool, as_json: bool
         return _change_boot_config(machine, settings, again, yes=yes, as_json=as_json)
     code = _report(_examine(settings, machine), as_json)
     if not machine.model:
-        note("This is no Raspberry Pi. To try Cubist without a robot: cubist simulate")
+        note("This is not a Raspberry Pi. To try Cubist without a robot: cubist simulate")
     return code
 
 
@@ -112,7 +112,7 @@ def _change_boot_config(
     """
     path = machine.boot_config
     if path is None:
-        text = f"there is no config.txt below {machine.boot}, as on a Raspberry Pi"
+        text = f"there is no config.txt below {machine.boot}: is this a Raspberry Pi?"
         if as_json:
             left = [] if profile is None else [{"text": text, "remedy": ""}]
             emit({"file": None, "diff": "", "changed": False, "remedy": "", "left": left})
@@ -123,7 +123,7 @@ def _change_boot_config(
         return ExitCode.DONE if profile is None else ExitCode.NO
     change = plan_undo(path) if profile is None else plan_fix(path, profile, machine.model)
     if as_json and not yes and change.diff:
-        raise click.UsageError("with --json nothing is asked: give --yes")
+        raise click.UsageError("--json cannot ask: give --yes")
     if not as_json:
         click.echo(change.diff or f"{change.path}: nothing to change\n", nl=False)
     done, remedy = _write(change, machine, again, yes=yes) if change.diff else (False, "")
@@ -148,7 +148,7 @@ def _write(change: BootChange, machine: Computer, again: str, *, yes: bool) -> t
         if not click.confirm(f"Change {change.path} like this?"):
             return False, "Nothing was changed."
     change.write()
-    kept = f"The file as it was is {change.backup}. " if change.backup.exists() else ""
+    kept = f"The original file is {change.backup}. " if change.backup.exists() else ""
     return True, f"{kept}It takes effect when the Pi restarts: sudo reboot"
 
 
@@ -157,7 +157,7 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
     try:
         status = ControlClient().status()
         if status["simulated"]:
-            raise DaemonError("Only that of a simulated robot answers.")
+            raise DaemonError("Only a simulated robot's daemon answers.")
         yield _daemon(status)
         yield from _drivers(status)
         yield from _calibration(status["calibration"], status["robot"])

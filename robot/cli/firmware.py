@@ -48,7 +48,7 @@ def build_command(board: str | None, as_json: bool) -> int:
     lacking = {name: missing(family_of(boards[name].target).build_packages) for name in boards}
     if board is None and not all(lacking.values()):
         for name in filter(lacking.__getitem__, boards):
-            note(f"{boards[name].title}: left out, {', '.join(lacking[name])} not installed")
+            note(f"{boards[name].title}: skipped, {', '.join(lacking[name])} not installed")
         boards = {name: one for name, one in boards.items() if not lacking[name]}
     for name in [board] if board else boards:
         _report(build(name), as_json)
@@ -101,13 +101,13 @@ def _require_kind(robot: RobotProfile, board: str | None) -> None:
     if not own:
         raise click.UsageError(
             f"robot {robot.name} has no board to flash: the Raspberry Pi drives its pins itself. "
-            "For a board of another robot, give that one's --robot, or --board"
+            "For a board of another robot, name that robot with --robot, or give --board"
         )
     kinds = {board_for(robot, name).name for name in own}
     if board is not None and board not in kinds:
         has = " and ".join(firmware_boards()[kind].title for kind in sorted(kinds))
         raise click.UsageError(
-            f"--board {board} is none of robot {robot.name}: it has {has}. Leave --board away, or "
+            f"--board {board} is not on robot {robot.name}, which has {has}. Omit --board, or "
             "change the profile first"
         )
 
@@ -129,7 +129,7 @@ def _find_waiting(board: str | None) -> SerialPort | None:
     for name in [board] if board else boards:
         drive = family_of(boards[name].target).find_drive()
         if drive is not None:
-            note(f"{boards[name].title} waits at {drive}")
+            note(f"{boards[name].title} is waiting at {drive}")
             return SerialPort(str(drive), boards[name].title, board_name=name)
     return None
 
@@ -266,7 +266,7 @@ def choose_board(port: SerialPort, needed: str | None) -> str:
     titles = {name: board.title for name, board in firmware_boards().items()}
     if port.board and needed and port.board != needed:
         raise FirmwareError(
-            f"{port} is {titles[port.board]}, the robot needs {titles[needed]}. "
+            f"{port} is {titles[port.board]}; the robot needs {titles[needed]}. "
             "Choose another --port, or another --robot."
         )
     known = port.board or needed or (next(iter(boards)) if len(boards) == 1 else None)

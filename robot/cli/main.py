@@ -37,7 +37,7 @@ COMMANDS = {
     "pi-card": ("pi_card", "Prepare a card with Raspberry Pi OS that sets itself up."),
     "profile": ("profile", "Show, edit, check and keep your own robot's profile."),
     "read": ("read", "Read a cube from photographs or measured colours."),
-    "restart": ("control", "Start the daemon again."),
+    "restart": ("control", "Restart the daemon."),
     "robot": ("profiles", "Show a robot profile's abilities and times."),
     "runs": ("runs", "List the robot's runs, newest first."),
     "scramble": ("control", "Scramble the cube in the robot."),

@@ -123,7 +123,7 @@ def calibrate_on_screen(
     Shows these steps, with other ``items`` in their list, or one ``measurement``, else the menu.
     Raises ``UsageError`` if there is no terminal.
     """
-    require_terminal("say all of it on the command line, see `cubist calibrate --help`")
+    require_terminal("give all values on the command line, see `cubist calibrate --help`")
     from robot.cli.guide_screen import CalibrationApp
     from robot.guide.dialogs import measurement_dialog, step_dialog
 

@@ -239,7 +239,7 @@ def printing_beside(file: Path | None) -> contextlib.AbstractContextManager[obje
 def require_terminal(otherwise: str) -> None:
     """Raise ``UsageError`` if there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError(f"there is no terminal to ask at: {otherwise}")
+        raise click.UsageError(f"no terminal to ask in: {otherwise}")
 
 
 def emit(document: Mapping[str, object]) -> None:

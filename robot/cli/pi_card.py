@@ -37,16 +37,16 @@ _PASSWORD_FILE = click.Path(path_type=Path, allow_dash=True)
 @click.option(
     "--password-file",
     type=_PASSWORD_FILE,
-    help="The user's password; - asks. Without it only keys log in.",
+    help="File with the user's password; - asks. Without it, only keys can log in.",
 )
 @click.option("--wifi", metavar="NAME", help="The Wi-Fi to join; asks for its password.")
 @click.option(
     "--wifi-country", metavar="CODE", help="Two-letter country code for Wi-Fi rules, such as DE."
 )
-@click.option("--wifi-password-file", type=_PASSWORD_FILE, help="The Wi-Fi's password instead.")
-@click.option("--package", type=_FILE, help="Cubist's package, which goes onto the card.")
+@click.option("--wifi-password-file", type=_PASSWORD_FILE, help="File with the Wi-Fi's password.")
+@click.option("--package", type=_FILE, help="Cubist's package, to copy onto the card.")
 @click.option("--repository", type=_FILE, help="Or the folder that `make repository` made.")
-@click.option("--replace", is_flag=True, help="Set aside what another program set up.")
+@click.option("--replace", is_flag=True, help="Set aside another program's setup.")
 @click.option("--dry-run", is_flag=True, help="Show the change and write nothing.")
 @json_option
 def pi_card(  # noqa: PLR0913, PLR0917  # one argument per option

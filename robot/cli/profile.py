@@ -245,7 +245,7 @@ def restore(version: int | None, as_json: bool) -> int:
             raise Conflict("there is no version to go back to")
         version = numbers[1]
     kept = profiles.restore(version)
-    text = f"version {version} is kept again as version {kept['version']}; it counts after"
+    text = f"version {version} is kept again as version {kept['version']}; it takes effect after"
     return answer(dict(kept), as_json, f"{text} `cubist restart`")
 
 
@@ -254,7 +254,7 @@ def _keep(profiles: Profiles, text: str, as_json: bool) -> int:
     if not verdict["ok"]:
         return _report(verdict, as_json)
     kept = profiles.keep(text)
-    done = f"kept as version {kept['version']}; it counts after `cubist restart`"
+    done = f"kept as version {kept['version']}; it takes effect after `cubist restart`"
     return answer(dict(kept), as_json, done)
 
 

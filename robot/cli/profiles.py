@@ -80,7 +80,7 @@ def schema(as_json: bool) -> int:
 def import_settings(settings: Path, calibration: Path, name: str, as_json: bool) -> int:
     """Write CALIBRATION from SETTINGS, the servo settings of CUBOTino's own program.
 
-    Pulses, limits and times are taken over; settings without a counterpart are listed. Then run
+    Pulses, limits and times are imported; settings without a counterpart are listed. Then run
     `cubist calibration import CALIBRATION`.
     """
     from robot.api.calibrations import Calibration
@@ -90,7 +90,7 @@ def import_settings(settings: Path, calibration: Path, name: str, as_json: bool)
 
     profile = load_profile(name)
     if not POSITIONS.keys() <= profile.actuators.keys():
-        raise click.UsageError(f"{name} is no CUBOTino: it has no lid and holder")
+        raise click.UsageError(f"{name} is not a CUBOTino: it has no lid and holder")
     found = import_cubotino(settings, profile)
     made = Calibration(robot=profile.name, values=found.values)
     apply(profile, made)
@@ -101,7 +101,7 @@ def import_settings(settings: Path, calibration: Path, name: str, as_json: bool)
     for key, value in found.values.items():
         click.echo(f"{key}: {_plain(value)}")
     for key, reason in found.unused.items():
-        click.echo(f"not taken over: {key}: {reason}")
+        click.echo(f"not imported: {key}: {reason}")
     click.echo(f"Now run: cubist calibration import {calibration}")
     return ExitCode.DONE
 

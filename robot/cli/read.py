@@ -133,14 +133,14 @@ def _read_colours(document: object, size: int | None, report: _Report) -> ExitCo
     from vision.measure.sticker_colours import StickerColours
 
     if not isinstance(document, dict) or not isinstance(document.get("rgb"), list):
-        raise BadFile('colours are given as {"size": 3, "rgb": [[r, g, b], ...]}')
+        raise BadFile('write colours as {"size": 3, "rgb": [[r, g, b], ...]}')
     start = time.perf_counter()
     stated = document.get("size")
     if stated is None:
         stated = round((len(document["rgb"]) / 6) ** 0.5)
     if type(stated) is not int:
         shown = shortened(json.dumps(stated))
-        raise BadFile(f"size {shown} in the file: a whole number is expected")
+        raise BadFile(f"the size in the file is {shown}: write a whole number")
     if size not in (None, stated):
         raise BadFile(f"the file says size {stated}, --size says {size}: correct one of them")
     colours = StickerColours.from_srgb(stated, document["rgb"])
@@ -233,7 +233,7 @@ class _Report:
         for correction in reading.corrections:
             note(correction)
         if not reading.confident:
-            names = ", ".join(reading.doubtful) or "no single one"
+            names = ", ".join(reading.doubtful) or "none in particular"
             note(f"not sure (margin {reading.margin:.1f}); doubtful stickers: {names}")
             if reading.reason:
                 note(reading.reason)

@@ -102,7 +102,7 @@ def statistics(as_json: bool) -> int:
 @runs.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), default=Path("-"))
 @click.option("--csv", "name", flag_value="runs.csv", help="A table for spreadsheets.")
-@click.option("--json", "name", flag_value="runs.json", help="The records, one a line.")
+@click.option("--json", "name", flag_value="runs.json", help="The records, one per line.")
 @click.option(
     "--cstimer",
     "name",
@@ -173,7 +173,7 @@ def _load_with(
 ) -> RunRecord:
     """Return a run, or the latest one, that has ``what``; raises :class:`StorageError`."""
     if run_id is not None and not is_run_number(run_id):
-        raise click.UsageError(f"--run: a number, not {shortened(run_id)!r}")
+        raise click.UsageError(f"--run takes a number, not {shortened(run_id)!r}")
     if run_id is not None:
         record = store.load(run_id)
         if not has_it(record):
@@ -283,7 +283,7 @@ def _aim(record: RunRecord) -> str:
 
 
 def _colour_outcome(outcome: Outcome | None) -> Text:
-    return Text(outcome or "under way", style=_style(outcome))
+    return Text(outcome or "in progress", style=_style(outcome))
 
 
 def _ending(record: RunRecord) -> Text:

@@ -107,12 +107,13 @@ def read_programme(file: Path, size: int | None) -> Programme:
     listed = document.data.get("steps")
     if not document.data.keys() <= {"steps", CENTRES} or not isinstance(listed, list) or not listed:
         raise BadFile(
-            f'{file}: write "steps:" and a list of steps, and beside it only "{CENTRES}: {UPRIGHT}"'
+            f'{file}: write "steps:" and a list of steps; the only other key is '
+            f'"{CENTRES}: {UPRIGHT}"'
         )
     has_centres = CENTRES in document.data
     if has_centres and (document.data[CENTRES] != UPRIGHT or size not in (3, None)):
         line = document.line_of((CENTRES,))
-        raise BadFile(f'{file}:{line}: "{CENTRES}: {UPRIGHT}" is for a 3x3x3, and no other word is')
+        raise BadFile(f'{file}:{line}: "{CENTRES}" must be "{UPRIGHT}", and only for a 3x3x3')
     steps = []
     for index, found in enumerate(listed):
         try:
@@ -123,7 +124,7 @@ def read_programme(file: Path, size: int | None) -> Programme:
             line = document.line_of(("steps", index))
             raise BadFile(f"{file}:{line}: {error}") from None
     if all(step.name == WAIT for step in steps):
-        raise BadFile(f"{file}: every step waits")
+        raise BadFile(f"{file}: all steps are waits; add a job, such as solve")
     return Programme(steps, count_turns([]) if has_centres else None)
 
 
@@ -138,13 +139,13 @@ def _read_step(found: object, size: int | None) -> ShowStep:
             raise BadFile(f"wait: more than 0 and at most {LONGEST_WAIT_S:g} seconds")
         return ShowStep(WAIT, seconds=float(value))
     if not isinstance(name, str) or name not in JOBS:
-        raise BadFile(f"no such step; there are {', '.join([*JOBS, WAIT])}")
+        raise BadFile(f"no such step; choose from {', '.join([*JOBS, WAIT])}")
     if value is None:
         if name == "pattern":
             raise BadFile('"pattern" needs a name, a state or moves: "pattern: checkerboard"')
         return ShowStep(name)
     if JOBS[name] is None or not isinstance(value, str):
-        raise BadFile(f'"{name}" takes no such value')
+        raise BadFile(f'"{name}" does not take this value')
     if size is not None:
         if name == "pattern":
             read_goal(value, read_state(SCRAMBLE, size))
@@ -193,7 +194,7 @@ def _wait(client: ControlClient, seconds: float) -> None:
         if fault := now["fault"]:
             raise RobotError(fault["code"], fault["cause"])
         if now["state"] != "idle":
-            raise RobotError("stopped", "somebody else uses the robot")
+            raise RobotError("stopped", "somebody else is using the robot")
         time.sleep(min(left, POLL_S))
 
 

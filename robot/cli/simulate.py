@@ -137,9 +137,9 @@ async def shown_on_a_page(folder: Path) -> AsyncIterator[None]:
     """
     async with page_served(folder, wanted=True) as url:
         note(f"Its page: {url}")
-        await _enter("Open it, then press Enter: the robot begins.")
+        await _enter("Open it, then press Enter to start the robot.")
         yield
-        await _enter("Enter ends the demo, and its page.")
+        await _enter("Press Enter to end the demo and its page.")
 
 
 async def _enter(text: str) -> None:
@@ -187,7 +187,9 @@ def _title(profile: RobotProfile, seed: int, faces: Path | None, speed: float) -
 @firmware_option
 @speed_option
 @seed_option
-@click.option("--scramble", "moves", metavar="MOVES", help="The cube after these moves instead.")
+@click.option(
+    "--scramble", "moves", metavar="MOVES", help="Start with a cube after MOVES from solved."
+)
 @click.option(
     "--fault",
     "faults",
@@ -302,13 +304,13 @@ def fault(name: str, as_json: bool) -> int:
 @json_option
 def mend(as_json: bool) -> int:
     """Undo what faults have left behind: jams, end stops, cable, light, view."""
-    return _do({"do": "mend"}, "everything is mended", as_json)
+    return _do({"do": "mend"}, "all faults are mended", as_json)
 
 
 def _do(request: JsonObject, done: str, as_json: bool) -> int:
     """Send the request, and print the line ``done``, or the request with ``"done": true``."""
     simulation = running_simulation()
     if simulation is None:
-        raise SimulationError("no simulated robot runs: start one with `cubist simulate`")
+        raise SimulationError("no simulated robot is running: start one with `cubist simulate`")
     ask(simulation, request)
     return answer(request | {"done": True}, as_json, done)

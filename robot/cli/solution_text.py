@@ -32,7 +32,7 @@ def plain_console() -> Console:
 def print_answer(answer: JsonMapping) -> None:
     """Print an answer of ``cubist solve``; plain text if standard output is not a terminal."""
     console = plain_console()
-    there = f"already as {answer['to']}" if "to" in answer else "already solved"
+    there = f"already matches {answer['to']}" if "to" in answer else "already solved"
     moves = answer["moves"] or f"({there})"
     if "operations" not in answer:
         console.print(Text(moves, style="bold"))
@@ -60,9 +60,9 @@ def _print_centres(console: Console, answer: JsonMapping) -> None:
     """
     turned = answer.get("centres_turned")
     if turned and answer["algorithm"] != "partial":
-        how = {1: "clockwise", 2: "by a half", -1: "counter-clockwise"}
+        how = {1: "clockwise", 2: "by half a turn", -1: "counter-clockwise"}
         told = ", ".join(f"{face} {how[quarters]}" for face, quarters in turned.items())
-        text = f"Centres that end up turned (seen on printed ones; --centres avoids it): {told}."
+        text = f"Centres that end up turned (visible on printed ones; --centres avoids it): {told}."
         console.print(text, style="dim")
 
 
@@ -70,7 +70,7 @@ def _print_holding(console: Console, answer: JsonMapping) -> None:
     """Print how to hold the cube, unless every face is at its own place."""
     if "held" in answer:
         up, front = list(answer["held"])
-        text = f"Hold the cube as it was given: the face of {up} up, the face of {front} in front."
+        text = f"Hold the cube as given: the {up} face up, the {front} face in front."
         console.print(text, style="dim")
 
 

@@ -84,7 +84,7 @@ class SolveCommand(click.Command):
 @click.option(
     "--centres-turned",
     metavar="MOVES",
-    help='The centres that are turned now, as "U2 R": with a STATE upright unless named here.',
+    help='Centres that are turned now, as "U2 R" (with a STATE, all others are upright).',
 )
 @click.option(
     "--time-limit",

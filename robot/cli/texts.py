@@ -50,14 +50,14 @@ class TerminalText(StrEnum):
     WHAT_TO_DO = "What to do: {remedy}"
     ON_THE_WAY = "On the way: {text}"
     JOURNAL = "see the journal (`cubist logs`)"
-    LEAVE = "Ctrl-C closes this screen, the robot goes on"
+    LEAVE = "Ctrl-C closes this screen; the robot continues"
     CARD_WRITTEN = "{folder}: changed {files}"
-    CARD_KEPT = "as it was before: {files}"
+    CARD_KEPT = "original contents: {files}"
     CARD_RIGHT = "{folder}: nothing to change"
     CARD_TRIED = "nothing was written, as --dry-run asks"
     CARD_NEXT = (
-        "Eject the card, put it into the Pi and switch it on. After some minutes "
-        "`ssh {user}@{host}.local` works; `{report}` on the card reports the installation"
+        "Eject the card, put it into the Pi and switch it on. After a few minutes "
+        "`ssh {user}@{host}.local` works; `{report}` on the card is the installation log"
     )
 
 

@@ -210,7 +210,7 @@ class BoardFamily:
         for line in _output([f"{self.tools}nm", elf]).splitlines():
             if line.endswith(f" {symbol}"):
                 return int(line.split()[0], 16)
-        raise FirmwareError(f"there is no {symbol} in {elf}")
+        raise FirmwareError(f"{elf} has no symbol {symbol}")
 
     def find_drive(self) -> Path | None:
         """Return the drive of a board that waits for its firmware; None if no board waits."""
@@ -252,7 +252,7 @@ def family_of(target: str) -> BoardFamily:
     found = next((family for family in FAMILIES.values() if target in family.targets), None)
     if found is None:
         known = ", ".join(name for family in FAMILIES.values() for name in family.targets)
-        raise InvalidRequest(f"firmware.target: there is no {target!r}; there is {known}")
+        raise InvalidRequest(f"firmware.target: {target!r} does not exist; choose from {known}")
     return found
 
 

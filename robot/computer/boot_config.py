@@ -293,7 +293,7 @@ class BootChange:
         """
         if read_file(self.path, LIMIT) != self.before:
             raise CubistError(
-                f"{self.path}: somebody else changed it meanwhile. Try again.",
+                f"{self.path}: another program has changed it meanwhile. Try again.",
                 code=CHANGED_MEANWHILE,
             )
         remove_leftovers(self.path.parent)

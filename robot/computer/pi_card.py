@@ -93,9 +93,11 @@ class Wifi:
     def derive(cls, name: str, password: str, country: str) -> Wifi:
         """Check a network and derive its key (WPA2); raises :class:`InvalidRequest`."""
         if not name.isprintable() or not 1 <= len(name.encode()) <= 32:
-            raise InvalidRequest(f"{name!r} is no name of a Wi-Fi: it has 1 to 32 printable bytes")
+            raise InvalidRequest(f"{name!r} is not a Wi-Fi name: use 1 to 32 printable bytes")
         if not re.fullmatch(r"[A-Z]{2}", country):
-            raise InvalidRequest(f"{country!r} is no country for Wi-Fi: two capitals, such as DE")
+            raise InvalidRequest(
+                f"{country!r} is not a Wi-Fi country: use two capitals, such as DE"
+            )
         if re.fullmatch(r"[0-9a-fA-F]{64}", password):
             return cls(name, password.lower(), country)
         if not re.fullmatch(r"[ -~]{8,63}", password):
@@ -201,7 +203,7 @@ class CardChange:
         free = shutil.disk_usage(self.folder).free
         if free < size + ROOM:
             raise StorageError(
-                f"{self.folder}: the package has {size >> 20} MB, and {free >> 20} MB are free",
+                f"{self.folder}: the package has {size >> 20} MB, but {free >> 20} MB are free",
                 "write the image again: its boot partition has 512 MB",
             )
         write_atomically(path, read_file(self.package, LARGEST_PACKAGE))
@@ -216,7 +218,7 @@ def plan_card(folder: Path, wanted: CardSettings, *, replace: bool = False) -> C
     _check_names(wanted)
     if wanted.robot not in list_profiles():
         known = ", ".join(list_profiles())
-        raise InvalidRequest(f"{wanted.robot!r} is none of the robots that come with Cubist", known)
+        raise InvalidRequest(f"{wanted.robot!r} is not a robot that comes with Cubist", known)
     profile = load_profile(wanted.robot)
     before = _read_card(folder)
     ours = _is_ours(USER_DATA, before[USER_DATA])
@@ -270,11 +272,11 @@ def read_ssh_keys(path: Path) -> list[str]:
     lines = [line.strip() for line in text.splitlines()]
     keys = [line for line in lines if line and not line.startswith("#")]
     if not keys:
-        raise BadFile(f"{path}: it has no key")
+        raise BadFile(f"{path}: contains no key")
     for key in keys:
         kind, data, *_ = [*key.split(maxsplit=2), ""]
         if kind not in _KEY_KINDS or not key.isprintable() or not _holds_kind(data, kind):
-            raise BadFile(f"{path}: not a public key of ssh: {key[:40]}")
+            raise BadFile(f"{path}: not an SSH public key: {key[:40]}")
     return keys
 
 
@@ -290,13 +292,13 @@ def _holds_kind(data: str, kind: str) -> bool:
 def _check_names(wanted: CardSettings) -> None:
     if not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}", wanted.user) or wanted.user in _SYSTEM_USERS:
         raise InvalidRequest(
-            f"{wanted.user!r} is no name for a user: small letters and digits, at most 32, and "
-            "none of the system's own"
+            f"{wanted.user!r} cannot be a user name: use up to 32 small letters and digits, and "
+            "none of the system's own names"
         )
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", wanted.host_name):
         raise InvalidRequest(
-            f"{wanted.host_name!r} is no host name: small letters, digits and inner hyphens, "
-            "at most 63"
+            f"{wanted.host_name!r} is not a host name: use up to 63 small letters, digits and "
+            "inner hyphens"
         )
     if not wanted.ssh_keys and wanted.password is None:
         raise InvalidRequest("nobody could log in", "give --ssh-key or --password-file")
@@ -308,7 +310,7 @@ def _read_card(folder: Path) -> dict[str, bytes]:
     """Return the texts of a boot partition; raises ``BadFile`` for unsuitable images."""
     if not all((folder / name).is_file() for name in ("config.txt", COMMAND_LINE)):
         raise BadFile(
-            f"{folder}: no boot partition of Raspberry Pi OS, which has config.txt and cmdline.txt"
+            f"{folder}: no boot partition of Raspberry Pi OS with config.txt and cmdline.txt"
         )
     if any((folder / name).exists() for name in ("kernel7.img", "kernel7l.img")):
         raise BadFile(f"{folder}: this is a 32-bit image. Write the 64-bit one to the card")
@@ -360,7 +362,7 @@ def _may_be_shown(name: str, data: bytes) -> bool:
 def _hash(password: str, before: bytes) -> str:
     """Return a password's hash as in /etc/shadow, with the salt in ``before`` if it has one."""
     if not password or not password.isprintable():
-        raise InvalidRequest("The password needs at least one character, and printable ones")
+        raise InvalidRequest("The password needs one character or more, all printable")
     old = re.search(rb"\$6\$([./0-9A-Za-z]{16})\$", before)
     salt = old[1].decode() if old else secrets.token_hex(8)
     if shutil.which("openssl") is None:
@@ -385,11 +387,11 @@ def _check_package(path: Path) -> None:
     command = ["dpkg-deb", "--show", "--showformat", shown, str(path.resolve())]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BadFile(f"{path}: no Debian package")
+        raise BadFile(f"{path}: not a Debian package")
     package, version, architecture = done.stdout.split()
     if (package, architecture) != (PACKAGE, ARCHITECTURE) or f"+deb{DEBIAN}" not in version:
         raise BadFile(
-            f"{path}: {package} {version} for {architecture}, where the card needs {PACKAGE} for "
+            f"{path}: {package} {version} for {architecture}, but the card needs {PACKAGE} for "
             f"Debian {DEBIAN} and {ARCHITECTURE}. Make it with: make deb ARCH={ARCHITECTURE}"
         )
     if not re.fullmatch(_PACKAGE_NAME, path.name):
@@ -402,11 +404,11 @@ def _apt_files(folder: Path) -> list[dict[str, Any]]:
     text = decode_text(read_file(source, LIMIT), source)
     if not re.search(r"^URIs: https?://\S+$", text, re.MULTILINE):
         raise BadFile(
-            f"{source}: no address that a Pi reaches. make repository ADDRESS=https://..."
+            f"{source}: no address that a Pi can reach. Run: make repository ADDRESS=https://..."
         )
     keyring = re.search(r"^Signed-By: (/etc/apt/keyrings/[a-z0-9.-]+\.gpg)$", text, re.MULTILINE)
     if keyring is None:
-        raise BadFile(f"{source}: it names no key in /etc/apt/keyrings. Make it anew.")
+        raise BadFile(f"{source}: it names no key in /etc/apt/keyrings. Make it again.")
     key = base64.b64encode(read_file(folder / f"{PACKAGE}.gpg", LIMIT)).decode()
     return [
         {"path": keyring[1], "encoding": "b64", "content": key},

@@ -59,7 +59,7 @@ class LumaDisplay:
                     part.cleanup()
                     return  # a device also releases its bus
             except Exception as error:
-                log.warning("switching the display off: %s", root_sentence(error))
+                log.warning("cannot switch the display off: %s", root_sentence(error))
 
 
 _PACKAGES = {
@@ -78,12 +78,12 @@ def _complaint(controller: str, error: Exception) -> str:
     why = root_sentence(error)
     if isinstance(error, ModuleNotFoundError):
         package = _PACKAGES.get((error.name or "").split(".")[0], _PACKAGES["luma"])
-        return f"the library for displays is not complete: {why}. sudo apt install {package}"
+        return f"the display library is incomplete: {why}. sudo apt install {package}"
     if isinstance(error, ImportError):
-        return f"the library for displays cannot be loaded: {why}. Install it again"
+        return f"the display library cannot be loaded: {why}. Install it again"
     if isinstance(error, PermissionError) or "ermission" in why:
         join = "sudo usermod -aG spi,i2c,gpio $USER, then log in again"
-        return f"the display {controller} may not be used: {why}. {join}"
+        return f"the display {controller} cannot be accessed: {why}. {join}"
     return (
         f"the display {controller} does not answer: {why}. Check its wires, that SPI or I2C is on "
         "(sudo raspi-config), and `display:` in the profile"

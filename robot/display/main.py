@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
         settings = _load_profile(client, found.profile).display
         if settings is None:
             raise InvalidRequest(
-                f"the profile {found.profile} has no display: see `display:` in it"
+                f"the profile {found.profile} has no display: add `display:` to it"
             )
         with _ended_by(signal.SIGTERM, signal.SIGINT) as ended:
             show_until(ended, settings, client, chosen_catalogue(environ))
@@ -96,7 +96,7 @@ def show_until(
     from robot.display.drawing import draw, has_font_for  # Pillow may be absent
 
     if not has_font_for(said.language):
-        log.warning("no letters for Japanese: sudo apt install fonts-noto-cjk; English it is")
+        log.warning("no font for Japanese, so using English: sudo apt install fonts-noto-cjk")
         said = catalogue(ENGLISH)
     front = Front(client, said)
     buttons = pressed(settings.buttons) if settings.buttons else contextlib.nullcontext()

@@ -216,7 +216,7 @@ def pressed(
                 for name in buttons.poll():
                     presses.put(name)
             except PanelError as fault:
-                log.warning("the buttons do not answer any more: %s", fault)
+                log.warning("the buttons no longer answer: %s", fault)
                 return
             buttons.woken.wait(buttons.poll_s)
 

@@ -170,7 +170,7 @@ class _BrokerSession:
         async for message in self._broker.messages:
             # A retained command would start the robot again at each connection.
             if message.retain or not isinstance(message.payload, bytes):
-                log.warning("a command that is retained or no text is ignored")
+                log.warning("ignored a command that was retained or not text")
                 continue
             await self._carry_out(message.payload)
 
@@ -184,7 +184,7 @@ class _BrokerSession:
         elif command == words.START.encode():
             log.warning("a start is not allowed. What to do: Set CUBIST_MQTT_START=yes.")
         else:
-            log.warning("there is no command %r", command[:40])
+            log.warning("no such command: %r", command[:40])
 
     async def _ask(self, endpoint: Endpoint[object], *, urgent: bool = False) -> None:
         try:

@@ -72,8 +72,8 @@ async def _run_until_ended(environ: Mapping[str, str], daemon: Path) -> None:
     prefix = get("CUBIST_MQTT_DISCOVERY_PREFIX") or DISCOVERY_PREFIX
     if not re.fullmatch(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*", prefix):
         raise InvalidRequest(
-            f"CUBIST_MQTT_DISCOVERY_PREFIX: {shortened(prefix)!r} is no topic of letters, digits, "
-            "_, - and /"
+            f"CUBIST_MQTT_DISCOVERY_PREFIX: {shortened(prefix)!r} is not a topic of letters, "
+            "digits, _, - and /"
         )
     options = BrokerOptions(
         host=_require_setting(environ, "CUBIST_MQTT_HOST"),

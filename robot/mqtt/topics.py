@@ -28,8 +28,8 @@ class Topics:
     def __post_init__(self) -> None:
         if not _NODE.fullmatch(self.node):
             raise InvalidRequest(
-                f"the name {shortened(self.node)!r} of this robot on the broker has other "
-                "characters than letters, digits, _ and -",
+                f"this robot's name on the broker, {shortened(self.node)!r}, has characters other "
+                "than letters, digits, _ and -",
                 "Set CUBIST_MQTT_NAME.",
             )
 

@@ -85,7 +85,7 @@ def require_pace(profile: RobotProfile, speed: float) -> None:
     if speed > fastest(profile):
         raise SimulationError(
             f"{profile.name} has several boards, which start together within milliseconds of real "
-            f"time: --speed {fastest(profile):g} at most"
+            f"time: use at most --speed {fastest(profile):g}"
         )
 
 

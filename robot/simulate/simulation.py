@@ -130,7 +130,7 @@ class SimulationController:
         :class:`solver.errors.CubistError`."""
         action = self._actions.get(str(request.get("do")))
         if action is None:
-            raise InvalidRequest(f"choose from {', '.join(self._actions)}")
+            raise InvalidRequest(f'"do": choose from {", ".join(self._actions)}')
         return await action(request) or {}
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -196,7 +196,7 @@ class SimulationController:
             raise SimulationError(f"the robot is being calibrated with this cube: {who}")
         if status.job is not None or status.state in WORKING:
             raise SimulationError(
-                f"the robot is {status.state}: wait for its end, or stop it with `cubist stop`"
+                f"the robot is {status.state}: wait until it ends, or run `cubist stop`"
             )
 
 

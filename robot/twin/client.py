@@ -56,7 +56,7 @@ class TwinCamera:
             except OSError as error:
                 raise self._fault(f"the simulated robot does not answer ({error})") from error
         if len(data) < size:
-            raise self._fault("the simulated robot went away in the middle of a picture")
+            raise self._fault("the simulated robot disconnected in the middle of a picture")
         self.calibrated = bool(header["calibrated"])
         image = np.frombuffer(data, dtype=np.uint8).reshape(header["height"], header["width"], 3)
         return Frame(image, self.name, int(header["time_us"]))

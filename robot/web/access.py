@@ -94,13 +94,13 @@ def check_origin(request: web.Request) -> None:
     """
     host = request.headers.get("Host", "")
     if request.headers.get("Origin") not in {f"http://{host}", f"https://{host}"}:
-        raise Refusal(403, "wrong-origin", "only the robot's own page may ask for that")
+        raise Refusal(403, "wrong-origin", "only the robot's own page may send this request")
 
 
 def check_fetch_site(request: web.Request) -> None:
     """Guard against another page that loads our files; browsers report this on secure pages."""
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
-        raise Refusal(403, "wrong-site", "only the robot's own page may ask for that")
+        raise Refusal(403, "wrong-site", "only the robot's own page may send this request")
 
 
 def check_own_header(request: web.Request) -> None:

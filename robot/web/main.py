@@ -66,7 +66,7 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "(yes or no).",
     )
     add, get = parser.add_argument, environ.get
-    add("--bind", default=get("CUBIST_WEB_BIND", LOOPBACK), help="address to listen at (127.0.0.1)")
+    add("--bind", default=get("CUBIST_WEB_BIND", LOOPBACK), help="address to listen on (127.0.0.1)")
     add("--port", default=get("CUBIST_WEB_PORT", str(DEFAULT_PORT)), help="port (8421; 0: any)")
     hosts = get("CUBIST_WEB_HOSTS", "").split()
     add("--host", action="append", default=hosts, help="another name of this machine")
@@ -75,7 +75,7 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--state-dir", type=Path, help="folder for the token (default: a new token each time)")
     add("--calibrate", action="store_true", help="let the robot be calibrated on the page")
     add("--manage", action="store_true", help="let the page change the profile and restart")
-    add("--simulated-by", type=Path, help="socket of the simulation for a person's hands")
+    add("--simulated-by", type=Path, help="socket of the simulation for handling the cube")
     return parser
 
 
@@ -144,7 +144,7 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
         try:
             viewer = load_token(options.state, VIEWER_TOKEN)
         except StorageError as error:  # the owner's page does not depend on it
-            log.warning("the address for viewers is new at each start: %s", error)
+            log.warning("the address for viewers changes at each start: %s", error)
             viewer = load_token(None)
         sessions = Sessions(token, hub.end_session, viewer_token=viewer)
 

@@ -281,7 +281,7 @@ def test_the_command_writes_what_can_be_imported(tmp_path, capfd):
     assert run(["config", "import-cubotino", str(settings_file(tmp_path)), str(made)]) == 0
     out = capfd.readouterr().out
     assert "actuators.lid.positions_us.open: 1335" in out
-    assert "not taken over: b_rel_CCW" in out and f"calibration import {made}" in out
+    assert "not imported: b_rel_CCW" in out and f"calibration import {made}" in out
     kept = Calibration.model_validate_json(made.read_bytes())
     apply(load_profile("cubotino"), kept)
     assert kept.robot == "cubotino"

@@ -43,7 +43,10 @@ def test_what_is_kept_is_listed_and_taken_back(say, tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text(QUICKER)
     assert say("restore")[0] == ExitCode.NO, "there is nothing to go back to"
-    assert say("keep", file)[:2] == (0, "kept as version 1; it counts after `cubist restart`\n")
+    assert say("keep", file)[:2] == (
+        0,
+        "kept as version 1; it takes effect after `cubist restart`\n",
+    )
     assert say("show")[1] == QUICKER
     assert say("show", "--version", "0")[1] == ORIGINAL
     first, original = say("versions")[1].splitlines()

@@ -123,13 +123,13 @@ def test_names_are_refused_or_stay_what_they_are(name, user, host, wanted, tmp_p
 
 
 BAD_SETTINGS: Mapping[str, tuple[dict[str, object], str]] = {
-    "a user with a line break": ({"user": "pi\nroot"}, "no name for a user"),
-    "the system's user": ({"user": "cubist"}, "no name for a user"),
-    "a host name with a colon": ({"host_name": "a: b"}, "no host name"),
+    "a user with a line break": ({"user": "pi\nroot"}, "cannot be a user name"),
+    "the system's user": ({"user": "cubist"}, "cannot be a user name"),
+    "a host name with a colon": ({"host_name": "a: b"}, "not a host name"),
     "a robot of one's own": ({"robot": "mine.yaml"}, "cubotino"),
     "nobody could log in": ({"ssh_keys": ()}, "--ssh-key"),
     "no package": ({"package": None}, "--repository"),
-    "an empty password": ({"password": ""}, "at least one"),
+    "an empty password": ({"password": ""}, "one character or more"),
 }
 
 
@@ -262,10 +262,10 @@ def test_a_repository_brings_its_address_and_key(card, wanted, tmp_path):
     [
         ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "private"),
         ("# nothing\n", "no key"),
-        (f"ssh-rsa {DATA}\n", "not a public key"),
-        ("ssh-ed25519 d%ta\n", "not a public key"),
-        (f'command="rm" {KEY}\n', "not a public key"),
-        (f"{KEY}\x1b[2J\n", "not a public key"),
+        (f"ssh-rsa {DATA}\n", "not an SSH public key"),
+        ("ssh-ed25519 d%ta\n", "not an SSH public key"),
+        (f'command="rm" {KEY}\n', "not an SSH public key"),
+        (f"{KEY}\x1b[2J\n", "not an SSH public key"),
     ],
 )
 def test_only_public_keys_are_taken(text, said, tmp_path):

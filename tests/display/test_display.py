@@ -114,7 +114,7 @@ def inked(picture: Image.Image, box: tuple[int, int, int, int]) -> int:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_pictures_hold_what_is_shown(controller, size, language):
     if not drawing.has_font_for(language):
-        pytest.skip("no letters for Japanese: sudo apt install fonts-noto-cjk")
+        pytest.skip("no font for Japanese: sudo apt install fonts-noto-cjk")
     said = catalogue(language)
     faults = [view_of(in_trouble(code), NOTHING, [], said) for code in FAULTS]
     faults.sort(key=lambda view: sum(map(len, view.lines)))

@@ -85,7 +85,7 @@ def test_buttons_that_are_absent_or_fail_later_leave_the_display(caplog):
     with pressed(PINS, lambda: RpiGpio(module)):
         pass
     assert module.given_back()
-    assert "do not answer any more: GPIO 23" in caplog.text
+    assert "no longer answer: GPIO 23" in caplog.text
 
 
 @pytest.mark.parametrize(

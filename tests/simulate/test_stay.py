@@ -162,7 +162,7 @@ def test_hands_take_the_cube_and_faults_come_and_go(place, ask):
             assert "being calibrated" in ask("simulate", "scramble")[2]
         assert ask("simulate", "scramble", "R U F")[0] == 0
         ask("start", "--no-wait")
-        assert "wait for its end" in ask("simulate", "remove")[2]
+        assert "wait until it ends" in ask("simulate", "remove")[2]
         ask("stop")
         assert ask("shutdown", "--yes")[0] == 0
         assert process.wait(READY_S) == 0

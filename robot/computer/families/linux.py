@@ -76,7 +76,7 @@ class LinuxSimulation(BoardSimulation):
             return PwmChips(folder / CHIPS, pins, edge)
         if len(_servo_boards(robot.profile)) > 1:
             name = robot.profile.name
-            raise FirmwareError(f"{name}: a simulated Maestro drives all servos or none")
+            raise FirmwareError(f"{name}: a simulated Maestro must drive all servos or none")
         return Maestro(folder / CONTROLLER, pins, edge)
 
 

@@ -187,7 +187,7 @@ class Rp2040Family(BoardFamily):
             port = str(self.usb_port)
         elif self.find_drive() is not None:
             raise FirmwareError(
-                f"a board waits in its bootloader already, at {self.drive}, and would get the "
+                f"a board is already waiting in its bootloader at {self.drive}, and would get the "
                 f"image instead of the one at {port}. Flash it without --port, or unplug it."
             )
         else:
@@ -222,7 +222,7 @@ class Rp2040Family(BoardFamily):
                 waiting += [disk.parent.name] if names == DISK else []
         if len(waiting) > 1:
             raise FirmwareError(
-                f"{len(waiting)} boards wait in their bootloaders ({', '.join(sorted(waiting))}), "
+                f"{len(waiting)} boards are in their bootloaders ({', '.join(sorted(waiting))}), "
                 "and nothing tells them apart. Unplug all but the one to flash."
             )
 

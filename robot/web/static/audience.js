@@ -61,7 +61,7 @@ export class Audience {
     try {
       await ask("POST", "/api/viewers/withdraw");
       await this.#share();
-      $("answer").textContent = t("The old address shows nothing any more.");
+      $("answer").textContent = t("The old address no longer shows anything.");
     } catch (error) {
       await this.#share();
       $("answer").textContent = reasonOf(error);

@@ -53,8 +53,8 @@ export class ProfileCard {
     const { version, running, file } = this.#inForce ?? {};
     this.element.replaceChildren(
       el("h2", { id: "profile-heading" }, t("Profile of the robot")),
-      el("p", { class: "quiet small" }, t("A change counts after a restart. Nothing is lost: each version that you keep has its date, and the original file stays as it is."), " ", el("code", {}, file ?? "")),
-      ...(version === running ? [] : [el("p", { class: "warn" }, t("The robot still works with version {running}. Version {version} counts after a restart.", { running, version }))]),
+      el("p", { class: "quiet small" }, t("A change takes effect after a restart. Nothing is lost: each version that you keep has its date, and the original file stays as it is."), " ", el("code", {}, file ?? "")),
+      ...(version === running ? [] : [el("p", { class: "warn" }, t("The robot still uses version {running}. Version {version} takes effect after a restart.", { running, version }))]),
       this.#text, this.#verdict, this.#complaints,
       this.rights?.allowed ? el("div", { class: "row links" }, this.#keep, this.#discard)
         : el("div", {}, el("p", { class: "quiet" }, notAllowed()), el("div", { class: "row links" }, this.#discard)),
@@ -121,7 +121,7 @@ export class ProfileCard {
     const rows = this.#known.map((one) => {
       const name = one.version === 0 ? t("The original file") : t("Version {version}", one);
       const about = [one.at ? when(one.at) : "", one.is_original && one.version ? t("the original file again") : "",
-        one.is_running ? t("the robot works with it") : "", one.is_in_force ? t("in force") : ""].filter(Boolean).join(", ");
+        one.is_running ? t("the robot uses it") : "", one.is_in_force ? t("in force") : ""].filter(Boolean).join(", ");
       const back = this.rights?.allowed && !one.is_in_force
         ? el("button", { class: "plain", "data-version": one.version, click: () => this.#store("POST", "/api/profile/restore", { version: one.version }) }, t("Go back to this"))
         : null;
@@ -146,7 +146,7 @@ export class ProfileCard {
       const { version } = await ask(method, path, body);
       this.#opened = this.#text.value;
       await this.load();
-      this.#say(msg("Version {version} is kept. It counts after a restart."), { version });
+      this.#say(msg("Version {version} is kept. It takes effect after a restart."), { version });
     } catch (error) {
       this.#say(msg("Not kept: {why}"), { why: reasonOf(error) });
     }

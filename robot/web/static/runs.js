@@ -8,7 +8,7 @@ import { $, ask, el, endedWell, facts, msg, prose, table } from "./util.js";
 
 const LISTED = 100;
 const KINDS = { solve: msg("Solve"), scramble: msg("Scramble"), home: msg("Home") };
-const outcome = (record) => el("span", { class: endedWell(record.outcome) ? "good" : "bad" }, record.outcome ? outcomeName(record.outcome) : t("under way"));
+const outcome = (record) => el("span", { class: endedWell(record.outcome) ? "good" : "bad" }, record.outcome ? outcomeName(record.outcome) : t("in progress"));
 const movesOf = (record) => (record.moves ?? "").split(" ").filter(Boolean);
 const fileOf = (id, name) => `/api/runs/${id}/files/${name}`;
 
