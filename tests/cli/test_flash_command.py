@@ -95,7 +95,7 @@ def test_at_a_terminal_port_and_board_are_asked_for(avrdude):
         ([BUILT_IN, MODEM], (), "no board found; serial ports here: /dev/ttyS0 (n/a), /dev/ttyU"),
         ([UNO], ("--robot", "six-motor"), "is Arduino Uno or Nano; the robot needs Arduino Mega"),
         ([CLONE, SECOND], ("--robot", "soltvvo", "--board", "uno"), "name its --port"),
-        ([CLONE], ("--robot", "cubotino-uno", "--board", "mega"), "it has Arduino Uno or Nano"),
+        ([CLONE], ("--robot", "cubotino-uno", "--board", "mega"), "which has Arduino Uno or Nano"),
         ([UNO], ("--robot", "cubotino"), "robot cubotino has no board to flash"),
         ([BUILT_IN], ("--board", "pico"), "with its BOOTSEL button held down"),
     ],

@@ -112,7 +112,7 @@ def test_runs_are_listed_newest_first(store, capfd):
     title, third, second, first = (line.split() for line in lines(capfd, "runs"))
     assert third[3:5] == ["to", "checkerboard"]
     assert title == ["run", "started", "what", "outcome", "took", "moves"]
-    assert second[:1] + second[3:] == ["000002", "solve", "under", "way", "0.0", "s"]
+    assert second[:1] + second[3:] == ["000002", "solve", "in", "progress", "0.0", "s"]
     assert first[:1] + first[3:] == ["000001", "solve", "solved", "12.3", "s", "2"]
     assert len(lines(capfd, "runs", "--count", "1")) == 2
 
