@@ -16,32 +16,30 @@ class CancelFlag:
         """Ask the searches to stop; they return their best so far."""
 
     def is_set(self) -> bool:
-        """Whether stopping was asked for."""
+        """Return whether a stop was requested."""
 
 class Stopped(Exception):
     pass
 
 def clock_cuts() -> int:
-    """
-    How often in this process a search was found to be over by the wall clock alone.
-    """
+    """Number of times only the wall clock ended a search in this process."""
 
 def checksum(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
     """A fast 64-bit checksum."""
 
 def watch_table(start: int, size: int, path: str) -> None:
-    """Name the file mapped at an address when it cannot be read any more."""
+    """Name the file mapped at an address if it becomes unreadable."""
 
 def unwatch_table(start: int) -> None:
     """Forget a mapped file; it is about to be unmapped."""
 
 def set_lost_table_signal(number: int) -> None:
     """
-    The signal that a process sends itself when it has lost a table; 0: it ends.
+    Set the signal that a process sends itself when it has lost a table; 0: it ends.
     """
 
 def has_lost_table() -> bool:
-    """Whether no search is right any more."""
+    """True if a table was lost: no search is valid."""
 
 def one_hot(states: Annotated[NDArray[numpy.uint8], dict(shape=(None, 20, 2), order='C', device='cpu', writable=False)], hot: Annotated[NDArray[numpy.uint8], dict(shape=(None, 20, 24), order='C', device='cpu')]) -> None:
     """
@@ -57,7 +55,7 @@ class RankedArrangements:
     def __init__(self, costs: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], ranks: int) -> None: ...
 
     def cost(self, turn_sum: int, parity: int, rank: int) -> float:
-        """Cost of the rank-th cheapest; infinite where there is none."""
+        """Cost of the rank-th cheapest; infinite if there is none."""
 
     def arrangement(self, turn_sum: int, parity: int, rank: int, pieces: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], turns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """Its piece and turn in every slot, into int64[slots] each."""
@@ -71,7 +69,7 @@ def ranked_assignments(costs: Annotated[NDArray[numpy.float64], dict(shape=(None
     """
 
 class CubePieces:
-    """The pieces of a cube and what they cost."""
+    """The pieces of a cube and their costs."""
 
     def __init__(self, orbits: Sequence[tuple[str, Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], int, int]]) -> None: ...
 
@@ -112,7 +110,7 @@ class ScanEstimator:
     def shift(self, faces: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], falloff: float, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None: ...
 
 class NxnResult:
-    """What a search with a database found."""
+    """Result of a search with a database."""
 
     @property
     def turns(self) -> list[int] | None:
@@ -152,7 +150,7 @@ class NxnDatabase:
     def __len__(self) -> int: ...
 
 class OptimalShape:
-    """What a table tells apart."""
+    """How finely a table distinguishes positions."""
 
     def __init__(self, kinds: int, far: int) -> None: ...
 
@@ -166,7 +164,7 @@ class OptimalOptions:
     def __init__(self, shortest: int, longest: int, time_limit: float, threads: int, cancel: CancelFlag | None) -> None: ...
 
 class OptimalReport:
-    """What an optimal search proved."""
+    """Result of an optimal search."""
 
     @property
     def turns(self) -> list[int] | None:
@@ -186,7 +184,7 @@ class TimeProofOptions:
     def __init__(self, below_us: int, time_limit: float, threads: int, cancel: CancelFlag | None) -> None: ...
 
 class TimeProof:
-    """What was found, and whether it is certain."""
+    """The solution found, and whether it is proven."""
 
     @property
     def solution(self) -> list[int] | None:
@@ -194,7 +192,7 @@ class TimeProof:
 
     @property
     def proven(self) -> bool:
-        """None is faster, or as fast as wanted."""
+        """True if none is faster, or as fast as requested."""
 
     @property
     def nodes(self) -> int:
@@ -238,9 +236,7 @@ class PartialGoal:
     def __init__(self, metric: str, allowed: Sequence[int]) -> None: ...
 
     def with_joint(self) -> PartialGoal:
-        """
-        The same goal with one more table; None if it has as many as are of use.
-        """
+        """The same goal with one more table; None if more would not help."""
 
     def bound(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)]) -> int:
         """No solution is shorter."""
@@ -248,7 +244,7 @@ class PartialGoal:
     def search(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)], *, length: int, time_limit: float, solutions: int, model: CostModel | None, cancel: CancelFlag | None) -> PartialResult: ...
 
 class PocketResult:
-    """What a textbook search of the 2x2x2 found."""
+    """Result of a textbook search of the 2x2x2."""
 
     @property
     def turns(self) -> list[int]:
@@ -279,13 +275,13 @@ class PocketTable:
     def distance(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)]) -> int: ...
 
     def counts(self) -> list[int]:
-        """How many positions are at each distance."""
+        """Number of positions at each distance."""
 
     @property
     def bytes(self) -> int: ...
 
 class FastestResult:
-    """The fastest way found for a robot."""
+    """The fastest solution found for a robot."""
 
     @property
     def turns(self) -> list[int]:
@@ -293,11 +289,11 @@ class FastestResult:
 
     @property
     def cost(self) -> int | None:
-        """Microseconds; None when no way was found."""
+        """Microseconds; None if no solution was found."""
 
     @property
     def proven(self) -> bool:
-        """Whether nothing is faster."""
+        """True if no solution is faster."""
 
     @property
     def nodes(self) -> int: ...
@@ -317,7 +313,7 @@ class PocketRobot:
         """Microseconds up to which times are known without search."""
 
 def pocket_steps_size(states: int) -> int:
-    """Bytes of the table of a mechanism with so many states; 0: too many."""
+    """Bytes of the table for that many mechanism states; 0: too many."""
 
 def make_pocket_steps(following: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int, progress: Callable[[float], bool]) -> bool:
     """Fill a table of steps; false when `progress` stopped it."""
@@ -331,7 +327,7 @@ class PocketSteps:
 
     def left(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)], axis: int, state: int) -> int | None:
         """
-        Microseconds after a turn of `axis` that ended in `state`; None: for ever.
+        Microseconds left after a turn of `axis` that ends in `state`; None: forever.
         """
 
     @property
@@ -349,7 +345,7 @@ class LayeredGeometry:
 
     def few_turns(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int = 1, longer: int = 0) -> tuple[list[list[tuple[int, int, int, int]]], int] | None:
         """
-        Solutions of a cube a few turns from solved, and the least number of block turns that any has; the first is a shortest one, `most` in all with up to `longer` turns more. None if it finds none.
+        Solutions of a cube a few turns from solved, and their minimum number of block turns; the first is a shortest one, `most` in all with up to `longer` turns more. None if it finds none.
         """
 
     def finish(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], progress: Callable[[float], bool]) -> list[list[tuple[int, int, int, int]]] | None:
@@ -364,7 +360,7 @@ class BlockTimes:
 
     def time_us(self, up: int, front: int, turns: Sequence[tuple[int, int, int, int]]) -> int:
         """
-        Microseconds, nearly, for turns of a cube of which these faces count as U and F.
+        Approximate microseconds for turns of a cube with these faces as its U and F.
         """
 
 def four_size() -> int:
@@ -380,7 +376,7 @@ class FourReducer:
 
     def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None, times: BlockTimes | None) -> list[list[list[tuple[int, int, int, int]]]]:
         """
-        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` the fastest on the robot come first.
+        Turns by phase of up to `count` reductions, the shortest first; at least one unless cancelled. With `times`, the fastest on the robot come first.
         """
 
 def five_size() -> int:
@@ -396,7 +392,7 @@ class FiveReducer:
 
     def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None, times: BlockTimes | None) -> list[list[list[tuple[int, int, int, int]]]]:
         """
-        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` the fastest on the robot come first.
+        Turns by phase of up to `count` reductions, the shortest first; at least one unless cancelled. With `times`, the fastest on the robot come first.
         """
 
 class SixReducer:
@@ -406,7 +402,7 @@ class SixReducer:
 
     def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None) -> list[list[list[tuple[int, int, int, int]]]]:
         """
-        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` the fastest on the robot come first.
+        Turns by phase of up to `count` reductions, the shortest first; at least one unless cancelled. With `times`, the fastest on the robot come first.
         """
 
 class SevenReducer:
@@ -416,7 +412,7 @@ class SevenReducer:
 
     def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None) -> list[list[list[tuple[int, int, int, int]]]]:
         """
-        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` the fastest on the robot come first.
+        Turns by phase of up to `count` reductions, the shortest first; at least one unless cancelled. With `times`, the fastest on the robot come first.
         """
 
 class Thistlethwaite:
@@ -460,12 +456,12 @@ class CostModel:
         """Microseconds of the cheapest way to perform the composites."""
 
 class RobotTimes:
-    """Costs of turns made ready for searching in their time."""
+    """Costs of turns, prepared for searches that minimize time."""
 
     def __init__(self, costs: TurnCosts, metric: str) -> None: ...
 
     def least_us(self, length: int) -> int:
-        """Microseconds that no turns of that length in the metric can beat."""
+        """Lower bound (us) for turns of that length in the metric."""
 
 class TimeModels:
     """The same from one start."""
@@ -473,10 +469,10 @@ class TimeModels:
     def __init__(self, robot: RobotTimes, model: CostModel) -> None: ...
 
     def least_us(self, length: int) -> int:
-        """Microseconds that no solution of that length in the metric can beat."""
+        """Lower bound (us) for solutions of that length in the metric."""
 
 class Found:
-    """A solution and what it costs."""
+    """A solution and its cost."""
 
     @property
     def composites(self) -> list[int]:
@@ -491,14 +487,14 @@ class Found:
         """Microseconds, or the length without a cost model."""
 
 class TwoPhaseResult:
-    """What a search came upon, best first."""
+    """The solutions a search found, best first."""
 
     @property
     def solutions(self) -> list[Found]: ...
 
     @property
     def nodes(self) -> int:
-        """Nodes looked at."""
+        """Nodes examined."""
 
     @property
     def probes(self) -> int:
@@ -510,7 +506,7 @@ class TwoPhaseResult:
     @property
     def exhausted(self) -> str:
         """
-        `proven`: nothing better exists; `under cut-offs`: all was looked at but what the limits on phase 2 leave out; otherwise empty.
+        `proven`: nothing better exists; `under cut-offs`: everything was examined except what the limits on phase 2 leave out; otherwise empty.
         """
 
     @property

@@ -99,6 +99,6 @@ class _FastestSearch:
         if self.request.progress is None:
             return
         known = f"a solution takes {self.best_us / 1e6:.2f} s"
-        text = f"{known}, none less than {self.bound_us / 1e6:.2f} s"
+        text = f"{known}, none takes less than {self.bound_us / 1e6:.2f} s"
         rate = self.nodes / max(self.watch.clock_s(), 1e-3)
         self.request.progress(Progress(text, nodes=self.nodes, rate=rate))

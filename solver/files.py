@@ -106,7 +106,7 @@ def decode_text(data: bytes, source: Path | str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         place = f"byte {error.start + 1}"
-        raise BadFile(f"{source}: not a text in UTF-8: {place} cannot be read as text") from error
+        raise BadFile(f"{source}: not UTF-8 text: {place} cannot be read as text") from error
 
 
 def read_lines(stream: TextIO, limit: int) -> Iterator[str]:

@@ -201,22 +201,22 @@ PARTS: Mapping[str, NamedPart] = MappingProxyType(
         "face": NamedPart("nine stickers of one colour on a face", _showing),
         "layer": NamedPart("the first layer: a face and its sides", _home_if(lambda s, f: f in s)),
         "two-layers": NamedPart("the first two layers, from a face", _home_if(_is_in_two_layers)),
-        "last-edges": NamedPart("two layers, and the last one's edges turned up", _want_last_edges),
+        "last-edges": NamedPart("two layers, and the last one's edges oriented", _want_last_edges),
         "last-face": NamedPart("two layers, and the last one's face", _want_last_face),
         "corners": NamedPart("all corners", _home_if(lambda s, _: len(s) == 3), has_face=False),
         "edges": NamedPart("all edges", _home_if(lambda s, _: len(s) == 2), has_face=False),
         "oriented-edges": NamedPart(
-            "edges that come home without quarter turns of a face and its opposite",
+            "edges solvable without quarter turns of a face and its opposite",
             _want_oriented_edges,
             face="F",
         ),
         "oriented": NamedPart(
-            "orientation alone: the colours of a face and its opposite on these two",
+            "orientation only: the colours of a face and its opposite on these two",
             _want_oriented,
             face="U",
         ),
         "half-turns": NamedPart(
-            "what quarter turns of a face and its opposite and half turns can solve",
+            "solvable by half turns, and quarter turns of a face and its opposite",
             _want_reduced,
             face="U",
         ),
@@ -345,8 +345,8 @@ def _find_holding(letters: str, usual: Orientation) -> Orientation:
         return fitting[0]
     if fitting:
         raise IllegalCube(
-            f"the centres {' '.join(centres)} do not say how the cube is held: draw two that are"
-            " neighbours",
+            f"the centres {' '.join(centres)} do not show how the cube is held: draw two "
+            "adjacent ones",
             {"kind": "centre", "shown": centres},
         )
     raise IllegalCube(

@@ -285,14 +285,14 @@ def algorithm_for(name: str, size: int, *, metric: str, timed: bool) -> Algorith
     algorithm = ALGORITHMS.get(name)
     if algorithm is None:
         names = ", ".join(ALGORITHMS)
-        raise _unknown_algorithm(f"There is no algorithm {name!r}; there are {names}.")
+        raise _unknown_algorithm(f"There is no algorithm {name!r}; use one of {names}.")
     if algorithm.sizes and size not in algorithm.sizes:
         raise _unknown_algorithm(
             f"{name} does not solve a cube of size {size}; these do: {_fitting(size)}."
         )
     if metric not in algorithm.metrics:
         raise _unknown_algorithm(
-            f"{name} does not count in {metric!r} but in {', '.join(algorithm.metrics)}."
+            f"{name} does not count in {metric!r}, only in {', '.join(algorithm.metrics)}."
         )
     if timed and not algorithm.timed:
         raise _unknown_algorithm(f"{name} does not search in a robot's time.")

@@ -37,14 +37,14 @@ REASONS: Mapping[str, str] = {
         "one again"
     ),
     "seen-two-cubes": (
-        "two cubes are in view, or more: leave only the one to be solved in the picture"
+        "more than one cube is in view: leave only the one to be solved in the picture"
     ),
     "seen-other-size": (
         "a {seen}x{seen}x{seen} is in view where a {size}x{size}x{size} is expected"
     ),
     "seen-other-size-alone": (
-        "a {seen}x{seen}x{seen} is in view, in the other pictures a {size}x{size}x{size}: take all "
-        "pictures of one cube"
+        "a {seen}x{seen}x{seen} is in view, but a {size}x{size}x{size} in the other pictures: "
+        "take all pictures of the same cube"
     ),
     "seen-cover": "a hand, or something else, is in front of the cube: take it away",
     "seen-cover-at": (
@@ -85,28 +85,28 @@ REASONS: Mapping[str, str] = {
     "edge-flipped-perhaps": "one edge is flipped, perhaps {piece} (now at {place})",
     "corner-twisted": "corner {piece} is twisted (now at {place})",
     "corner-twisted-perhaps": "one corner is twisted, perhaps {piece} (now at {place})",
-    "edges-exchanged": "edges {piece} and {other} are exchanged (now at {place})",
-    "corners-exchanged": "corners {piece} and {other} are exchanged (now at {place})",
-    "two-exchanged": "two corners or two edges are exchanged",
+    "edges-exchanged": "edges {piece} and {other} are swapped (now at {place})",
+    "corners-exchanged": "corners {piece} and {other} are swapped (now at {place})",
+    "two-exchanged": "two corners or two edges are swapped",
     "turn-piece": "take it out and turn it, or look at its stickers again",
-    "exchange-pieces": "take out two edges and put each in the place of the other",
+    "exchange-pieces": "take out two edges and swap them",
     # Findings of a camera check.
-    "camera-in-use": "{device} is in use: by cubistd, if that runs",
+    "camera-in-use": "{device} is in use, by cubistd if that is running",
     "camera-unlocked": "{device}: its driver does not lock {settings}",
     "keep-light-even": (
         "Colours may change between faces: keep the light even, or use another camera."
     ),
-    "plug-camera-in": "Plug the camera in; `ls /dev/v4l/by-id` shows those that are.",
+    "plug-camera-in": "Plug the camera in; `ls /dev/v4l/by-id` shows the connected ones.",
     "join-video": "sudo usermod -aG video $USER, then log in again.",
     "install-picamera2": (
-        "sudo apt install python3-picamera2 --no-install-recommends; if it is there, install "
-        "Cubist again"
+        "sudo apt install python3-picamera2 --no-install-recommends; if it is already "
+        "installed, reinstall Cubist"
     ),
     "no-pi-camera": "the Pi sees no camera {number}",
     "check-ribbon": (
         "Check the ribbon cable (power off first), then `rpicam-hello --list-cameras`."
     ),
-    "no-folder": "{device} is no folder",
+    "no-folder": "{device} is not a folder",
     "correct-profile": "Correct it in the profile.",
 }
 """English by code. ``what`` and ``remedy`` are codes of other reasons with the same parameters."""

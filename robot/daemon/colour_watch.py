@@ -56,10 +56,10 @@ class ColourWatch:
             profile = apply(self._profile, calibration)
             learned = await asyncio.to_thread(learn_colours, profile, lesson, self._today())
             if learned is None:
-                log.info("run %s: nothing was learned of the colours", job.record.id)
+                log.info("run %s: nothing learned about the colours", job.record.id)
                 return
             await self._keep({COLOURS_KEY: learned.model_dump(mode="json")})
         except CubistError as error:
-            log.warning("run %s: the colours were not learned: %s", job.record.id, error)
+            log.warning("run %s: cannot learn the colours: %s", job.record.id, error)
         except Exception:
-            log.exception("run %s: the colours were not learned", job.record.id)
+            log.exception("run %s: cannot learn the colours", job.record.id)

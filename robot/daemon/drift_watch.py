@@ -103,9 +103,9 @@ class DriftWatch:
                 return True
             await job.add_notes(self.notes)
         except CubistError as error:
-            log.warning("run %s: the robot's drift was not followed: %s", job.record.id, error)
+            log.warning("run %s: the robot's drift was not tracked: %s", job.record.id, error)
         except Exception:
-            log.exception("run %s: the robot's drift was not followed", job.record.id)
+            log.exception("run %s: the robot's drift was not tracked", job.record.id)
         return False
 
     async def _adjust_to(self, job: Job, profile: RobotProfile, record: DriftRecord) -> bool:

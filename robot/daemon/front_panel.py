@@ -146,7 +146,7 @@ class FrontPanel:
             self._call_off("a button is stuck")
             self._controller.report_panel(_fault(STUCK, ", ".join(pins)))
         else:
-            log.info("no button is stuck any more")
+            log.info("no button is stuck now")
             self._controller.clear_panel(STUCK)
         self._panel.show(self._controller.state)
 

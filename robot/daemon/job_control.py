@@ -115,7 +115,7 @@ class JobController:
             latest = await asyncio.to_thread(self.store.latest, 1)
             self._last = next(iter(latest.runs), None)
         except StorageError as error:
-            log.warning("the last run is not known: %s", error)
+            log.warning("the last run is unknown: %s", error)
         await self._connect()
         self._restart_idle_timer()
 

@@ -168,7 +168,7 @@ async def _scan_again(
             raise
         raise RobotError(
             SLIPPED,
-            f"after turning, the camera does not see what it should: {error}",
+            f"after turning, the camera does not see the expected cube: {error}",
         ) from error
 
 

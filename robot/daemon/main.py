@@ -175,7 +175,7 @@ async def serve(
         notifier.ready(_summary(controller))
         await controller.ended.wait()
         notifier.stopping("stopping")
-        log.info("ending: what moves comes to rest first")
+        log.info("shutting down: waiting for all motion to stop")
         await controller.end()
     if controller.power_off:
         # cubist-poweroff.path waits for this file; the daemon itself may not power off.
@@ -187,7 +187,9 @@ def _mark_lost_positions(robot: Machine, values: CalibrationStore) -> None:
     broken_off = values.broken_off
     if broken_off is not None:
         by_job = broken_off == JOB
-        log.warning("%s was broken off: motors may stand askew", JOB if by_job else "calibration")
+        log.warning(
+            "%s was interrupted: motors may be out of position", JOB if by_job else "calibration"
+        )
         robot.motion.mark_positions_lost(
             LostPositions.of_job() if by_job else LostPositions.of_calibration()
         )
@@ -320,7 +322,7 @@ def _make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageError(f"{directory}: cannot be made: {error.strerror}") from error
+        raise StorageError(f"{directory}: cannot be created: {error.strerror}") from error
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ from robot.text.messages import Note
 from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
 
-CONNECTION_ENDED = "the connection of the program that calibrated ended"
+CONNECTION_ENDED = "the program that was calibrating disconnected"
 
 MakeMachine = Callable[[RobotProfile], Machine]
 log = logging.getLogger("cubistd")
@@ -151,10 +151,10 @@ class Maintenance:
         try:
             await step
         except CubistError as error:
-            log.error("at the end of calibrating: %s", error)
+            log.error("while ending the calibration: %s", error)
             return error
         except Exception as error:
-            log.exception("at the end of calibrating")
+            log.exception("while ending the calibration")
             return RobotError("internal", f"internal error: {error}")
         return None
 
@@ -296,9 +296,9 @@ class Maintenance:
             robot = None
         elif robot != asked.from_another:
             raise BadCalibration(
-                f"this is a calibration of {robot}, and the robot is {own}: what is right for one "
-                f"may break the other. To start from it all the same, say --from-another {robot}: "
-                "its positions then have to be confirmed one by one"
+                f"this is a calibration of {robot}, but the robot is {own}: values that suit "
+                f"one may break the other. To start from it anyway, use --from-another {robot}; "
+                "its positions must then be confirmed one by one"
             )
         return {key: value for key, value in asked.values.items() if value is not None}, robot
 

@@ -161,7 +161,7 @@ class Management:
         try:
             apply(profile, self._values.load(profile))
         except BadCalibration as error:
-            why = f"the calibration in force does not go with it: {error}"
+            why = f"the calibration in force does not fit it: {error}"
             raise BadProfile([Complaint(self._versions.original.name, 0, "", why)]) from error
         return profile
 
@@ -188,7 +188,9 @@ class Management:
         async with self._keeping:
             version = await asyncio.to_thread(keep)
         assert version.at is not None
-        log.info("version %d of the profile is kept; it counts after a restart", version.number)
+        log.info(
+            "version %d of the profile is kept; it takes effect after a restart", version.number
+        )
         return KeptProfile(version=version.number, at=version.at)
 
     async def restart(self, *, force: bool) -> bool:
@@ -207,4 +209,4 @@ class Management:
 
 def _last_line(output: bytes) -> str:
     lines = output.decode(errors="replace").strip().splitlines()
-    return f"the check-up failed: {lines[-1] if lines else 'it said nothing'}"
+    return f"the check-up failed: {lines[-1] if lines else 'it printed nothing'}"

@@ -195,12 +195,12 @@ async def _run_file(call: Call) -> Content:
 
 
 ROUTES = (
-    Route(endpoints.STATUS, "What the robot is doing", models.RobotStatus, _status),
-    Route(endpoints.EVENTS, "What happens from now on, one JSON object per line", models.Event),
-    Route(endpoints.LIVE, "The cube and the motion under way", models.LiveState, _live),
+    Route(endpoints.STATUS, "The robot's state and current job", models.RobotStatus, _status),
+    Route(endpoints.EVENTS, "Events from now on, one JSON object per line", models.Event),
+    Route(endpoints.LIVE, "The cube and the current motion", models.LiveState, _live),
     Route(
         endpoints.PICTURE,
-        "What a camera sees, or the last picture of the job under way",
+        "A picture from a camera, or the last picture of the current job",
         ("image/jpeg",),
         _picture,
         parameters=CAMERA_QUERY,
@@ -208,7 +208,7 @@ ROUTES = (
     ),
     Route(
         endpoints.MAINTENANCE,
-        "Calibrate: the mode lasts as long as this answer is read",
+        "Enter maintenance mode to calibrate; it lasts while the client reads this answer",
         Nothing,
         body=calibrations.MaintenanceRequest,
         errors=(409, 503),
@@ -216,7 +216,7 @@ ROUTES = (
     *(_route(trial) for step in STEPS.values() for trial in step.trials),
     Route(
         endpoints.CALIBRATION,
-        "What is calibrated",
+        "Calibrated values",
         calibrations.Calibration,
         lambda call: call.maintenance.values(),
     ),
@@ -230,7 +230,7 @@ ROUTES = (
     ),
     Route(
         endpoints.IMPORT_CALIBRATION,
-        "Replace all calibrated values; nobody has confirmed them on this robot",
+        "Replace all calibrated values; they count as unconfirmed on this robot",
         calibrations.Calibration,
         lambda call: call.maintenance.take_over(call.body_as(calibrations.ImportRequest)),
         body=calibrations.ImportRequest,
@@ -238,7 +238,7 @@ ROUTES = (
     ),
     Route(
         endpoints.UNDO_CALIBRATION,
-        "Take back what was kept last since maintenance began",
+        "Undo the last change kept since maintenance began",
         calibrations.Calibration,
         lambda call: call.maintenance.undo(),
         errors=(409, 503, 507),
@@ -251,7 +251,7 @@ ROUTES = (
     ),
     Route(
         endpoints.RESTORE_CALIBRATION,
-        "Go back to a version, or to the one before",
+        "Go back to a version (default: the previous one)",
         calibrations.Restored,
         lambda call: call.maintenance.restore(call.body_as(calibrations.RestoreRequest).version),
         body=calibrations.RestoreRequest,
@@ -268,7 +268,7 @@ ROUTES = (
     Route(endpoints.STOP, "Stop the robot", endpoints.StopReply, _stop, body=models.StopRequest),
     Route(
         endpoints.ACKNOWLEDGE,
-        "Take the robot into use again after an emergency stop; nothing moves",
+        "Acknowledge an emergency stop; nothing moves",
         endpoints.Acknowledged,
         _acknowledge,
         errors=(409, 503),
@@ -345,7 +345,7 @@ ROUTES = (
     ),
     Route(
         endpoints.LOG,
-        "The latest lines of the daemon's log, of at least a level, after the one of a number",
+        "The latest lines of the daemon's log, at or above a level, after a given line number",
         management.LogLines,
         _log,
         parameters=(
@@ -363,14 +363,14 @@ ROUTES = (
     ),
     Route(
         endpoints.PROFILE,
-        "The profile in force from the next start on, as its owner wrote it",
+        "The profile that takes effect at the next start, as its owner wrote it",
         management.ProfileInForce,
         lambda call: call.management.profile(),
         errors=(507,),
     ),
     Route(
         endpoints.RUNNING_PROFILE,
-        "The profile with which the daemon has started",
+        "The profile the daemon started with",
         management.ProfileInForce,
         lambda call: call.management.running_profile(),
         errors=(404, 507),
@@ -385,7 +385,7 @@ ROUTES = (
     ),
     Route(
         endpoints.CHECK_PROFILE,
-        "What is wrong with a profile",
+        "Check a profile and list its faults",
         management.ProfileVerdict,
         lambda call: call.management.check_profile(_profile_text(call)),
         body=management.ProfileText,
@@ -417,7 +417,7 @@ ROUTES = (
     ),
     Route(
         endpoints.RESTART,
-        "End the daemon so that it is started again",
+        "Restart the daemon",
         endpoints.StopReply,
         _restart,
         body=management.RestartRequest,
@@ -427,8 +427,8 @@ ROUTES = (
 
 _MEANINGS = {
     400: "The request is malformed.",
-    404: "There is no such thing.",
-    405: "This path has no such method.",
+    404: "It does not exist.",
+    405: "This path does not support the method.",
     409: "The robot's present state does not allow it.",
     413: "The request is too large.",
     507: "The disk is full or read-only.",
@@ -477,7 +477,9 @@ def _schema_of(document: type) -> JsonObject:
 def _operation(route: Route) -> JsonObject:
     responses: JsonObject = {"200": {"description": route.summary, "content": _answer(route)}}
     if not isinstance(route.answer, type):
-        responses["304"] = {"description": "It is what the header If-None-Match names."}
+        responses["304"] = {
+            "description": "Unchanged: it is the one that the header If-None-Match names."
+        }
     for code in (*_ALWAYS, *route.errors):
         responses[str(code)] = {
             "description": _MEANINGS[code],

@@ -110,7 +110,7 @@ def _bind(path: Path, group: str | None = None) -> socket.socket:
     """
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise StorageError(f"{path}: exists and is no socket; remove it")
+            raise StorageError(f"{path}: exists and is not a socket; remove it")
         path.unlink()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
@@ -119,7 +119,7 @@ def _bind(path: Path, group: str | None = None) -> socket.socket:
         _give_to(path, group)
     except OSError as error:
         listener.close()
-        raise StorageError(f"{path}: the control socket cannot be made: {error}") from error
+        raise StorageError(f"{path}: the control socket cannot be created: {error}") from error
     return listener
 
 
@@ -131,7 +131,7 @@ def _give_to(path: Path, group: str | None) -> None:
     except LookupError:
         log.debug("there is no group %s", group)
     except PermissionError as error:
-        log.info("%s stays with the daemon's own group: %s", path.name, error)
+        log.info("%s keeps the daemon's own group: %s", path.name, error)
 
 
 def _with_caller(handler: Handler, program: Program | None) -> Handler:
@@ -192,9 +192,7 @@ def _lease(maintenance: Maintenance) -> Handler:
         reason = maintenance.enter(asked.place, caller.process, asked.at)
         try:
             if not http_server.keep_connection(request):
-                raise CubistError(
-                    "too many connections last already; end one of them", code=TOO_MANY
-                )
+                raise CubistError("too many connections are open; close one of them", code=TOO_MANY)
             response = web.StreamResponse(
                 headers={"Content-Type": "application/jsonl", SESSION_HEADER: caller.session}
             )
@@ -220,7 +218,7 @@ def _events(controller: JobController) -> Handler:
         nonlocal followers
         if followers >= MOST_FOLLOWERS or not http_server.keep_connection(request):
             raise CubistError(
-                f"{followers} programs follow the events already; end one of them", code=TOO_MANY
+                f"{followers} programs already follow the events; end one of them", code=TOO_MANY
             )
         followers += 1
         try:
@@ -269,7 +267,7 @@ def _checked_query(request: web.Request, route: Route) -> dict[str, str]:
             continue
         given = request.query.getall(parameter.name, [])
         if len(given) > 1:
-            raise InvalidRequest(f"{parameter.name}: given {len(given)} times; once is allowed")
+            raise InvalidRequest(f"{parameter.name}: given {len(given)} times; give it once")
         for text in given:
             _check_value(parameter, text)
     return dict(request.query)
@@ -284,7 +282,7 @@ def _check_value(parameter: Parameter, text: str) -> None:
         return
     low, high = schema["minimum"], schema["maximum"]
     if not (re.fullmatch(r"[0-9]{1,9}", text) and low <= int(text) <= high):
-        raise InvalidRequest(f"{parameter.name}: {low}..{high} is allowed, not {shortened(text)!r}")
+        raise InvalidRequest(f"{parameter.name}: must be {low}..{high}, not {shortened(text)!r}")
 
 
 def explain(error: Exception) -> http_server.ErrorAnswer | None:

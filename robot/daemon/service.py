@@ -92,19 +92,24 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add = parser.add_argument
     default = environ.get("CUBIST_PROFILE", DEFAULT_PROFILE)
     add("--profile", default=default, help="name from config/ or path of the robot's profile")
-    add("--runtime-dir", type=Path, help="where the control socket and the lock are")
-    add("--state-dir", type=Path, help="where run records and calibration are kept")
+    add("--runtime-dir", type=Path, help="directory of the control socket and the lock")
+    add("--state-dir", type=Path, help="directory of run records and calibration")
     size = environ.get("CUBIST_SIZE")
-    add("--size", type=int, default=size, help="layers of the cube, where the robot takes several")
+    add(
+        "--size",
+        type=int,
+        default=size,
+        help="layers of the cube, if the robot takes several sizes",
+    )
     add("--port", default=environ.get("CUBIST_PORT"), help="serial port of the firmware")
     add("--twin", default=environ.get("CUBIST_TWIN"), help="socket of a simulated robot")
     add("--page-calibrates", action="store_true", help="let the page on the robot calibrate it")
     more = "let the page change the robot's profile and restart the daemon"
     add("--page-manages", action="store_true", help=more)
-    again = f"whoever started this starts it again after exit code {RESTART_CODE}"
+    again = f"the program that started this restarts it after exit code {RESTART_CODE}"
     add("--supervised", action="store_true", help=again)
     level = environ.get("CUBIST_LOG_LEVEL", "info")
-    add("--log-level", choices=LOG_LEVELS, default=level, help="what to log (info)")
+    add("--log-level", choices=LOG_LEVELS, default=level, help="lowest level to log (info)")
     return parser
 
 

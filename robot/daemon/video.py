@@ -118,7 +118,7 @@ class JobVideo:
             animation = await run_behind_others(lapse.animate)
         except Exception:
             # The outcome of the job does not depend on its time-lapse.
-            log.exception("run %s: no time-lapse could be made", self._job.record.id)
+            log.exception("run %s: the time-lapse could not be created", self._job.record.id)
             return False
         return bool(animation) and await self._job.add_photo(TIME_LAPSE_NAME, animation)
 

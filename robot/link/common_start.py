@@ -93,7 +93,7 @@ class CommonStart:
         self.lead_s *= 2
         kept = self._is_right()
         if not kept:
-            log.warning("start taken back, clocks compared anew: %s", self.complaint)
+            log.warning("start cancelled, comparing the clocks again: %s", self.complaint)
         return kept
 
     def _is_right(self) -> bool:

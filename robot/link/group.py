@@ -394,7 +394,7 @@ class LinkThread(Generic[L]):
         try:
             await self.link.close()
         except Exception:
-            log.exception("the link could not be closed in order")
+            log.exception("the link could not be closed cleanly")
         finally:
             others = asyncio.all_tasks() - {asyncio.current_task()}
             for task in others:

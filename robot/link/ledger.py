@@ -109,12 +109,12 @@ class LostPositions:
     @classmethod
     def of_calibration(cls, names: Collection[str] | None = None) -> LostPositions:
         """Return the loss after a calibration that broke off, or left these off their starts."""
-        return cls(RobotError("not-homed", "calibration broke off"), names)
+        return cls(RobotError("not-homed", "calibration was interrupted"), names)
 
     @classmethod
     def rest_without_power(cls, names: Collection[str]) -> LostPositions:
         """Return the loss of these when their drivers were switched off."""
-        return cls(RobotError("not-homed", "it rested without power"), names)
+        return cls(RobotError("not-homed", "its motor was without power"), names)
 
     def joined_with(self, earlier: LostPositions) -> LostPositions:
         """Return this loss with the motors of an earlier one."""
@@ -443,7 +443,7 @@ def position_lost(fault: RobotError, names: Sequence[str]) -> RobotError:
     which = ", ".join(names)
     return RobotError(
         fault.code,
-        f"{fault.cause}; {which} may have been moving and has no end stop to be homed by",
+        f"{fault.cause}; {which} may have been moving and has no end stop to home with",
         f"set {which} and the cube square by hand, then start again",
         recoverable=False,
     )

@@ -426,8 +426,8 @@ class Link:
             if not self._same_place(profile.actuator, stands, profile.start):
                 raise RobotError(
                     Fault.BAD_SCHEDULE,
-                    detail=f"{profile.actuator} stands at {stands}, "
-                    f"a turn starts at {profile.start}",
+                    detail=f"{profile.actuator} is at {stands}, but a turn starts at "
+                    f"{profile.start}",
                 )
             positions[profile.actuator] = profile.end
 

@@ -87,7 +87,7 @@ def _turns_between(schedule: Schedule, begin: int, end: int) -> Schedule:
 def _too_long(name: str, at_us: int) -> str:
     return (
         f"board {name} waits longer than {LONGEST_IDLE_US / 1e6:g} s for its turn at "
-        f"{at_us / 1e6:.1f} s, and nothing rests meanwhile"
+        f"{at_us / 1e6:.1f} s, and the plan has no moment of rest before it"
     )
 
 
@@ -337,14 +337,14 @@ def check_plan(
     if units > capabilities.profile_units:
         raise RobotError(
             Fault.BEYOND_BOARD,
-            detail=f"profiles take {units} units of memory, "
-            f"this board has {capabilities.profile_units}",
+            detail=f"profiles take {units} units of memory, but this board has "
+            f"{capabilities.profile_units}",
         )
     longest = max((len(shape.segments) for shape in plan.shapes), default=0)
     if longest > MOST_SEGMENTS:
         raise RobotError(
             Fault.BEYOND_BOARD,
-            detail=f"a profile has {longest} segments, boards take {MOST_SEGMENTS}",
+            detail=f"a profile has {longest} segments, but boards take at most {MOST_SEGMENTS}",
         )
     for axes, rate, start_us in _crowded_moments(schedule):
         possible = capabilities.rate(axes, beside_servos)
@@ -352,9 +352,8 @@ def check_plan(
             where = " beside servos" if beside_servos else ""
             raise RobotError(
                 Fault.BEYOND_BOARD,
-                detail=f"{axes} motors at up to {rate:.0f} steps/s "
-                f"{start_us / 1e6:.3f} s into the plan, "
-                f"this board makes {possible:.0f} steps/s each{where}",
+                detail=f"{axes} motors at up to {rate:.0f} steps/s {start_us / 1e6:.3f} s into "
+                f"the plan, but this board makes only {possible:.0f} steps/s each{where}",
             )
 
 

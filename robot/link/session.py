@@ -227,7 +227,7 @@ class LinkSession:
             if asked >= COMPARISONS and self._clock() > give_up_at:
                 doubt_ms = self.board_clock.doubt_s(self._clock()) * 1000
                 raise LinkError(
-                    Fault.LINK_LOST, detail=f"its clock is known to {doubt_ms:.1f} ms only"
+                    Fault.LINK_LOST, detail=f"its clock is only known to within {doubt_ms:.1f} ms"
                 )
             await self.ask_clock(asking)
             asked += 1

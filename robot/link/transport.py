@@ -170,7 +170,7 @@ def _not_opened(port: str, error: Exception) -> LinkError:
     if number in {errno.ENOENT, errno.ENODEV, errno.ENXIO}:
         return LinkError(Fault.PORT_MISSING, detail=port)
     in_use = number in {errno.EAGAIN, errno.EBUSY}  # it is locked, or allows only one user
-    why = "another program has it" if in_use else root_sentence(error)
+    why = "another program uses it" if in_use else root_sentence(error)
     return LinkError(Fault.PORT_REFUSED, detail=f"{port}: {why}")
 
 

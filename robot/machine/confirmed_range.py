@@ -155,8 +155,8 @@ class ConfirmedRange:
             unit = actuator.unit
             edge = low - step if target < low else high + step
             raise NotConfirmed(
-                f"{name}: {target} {unit} is too far beyond {low}..{high} {unit}, which is what "
-                "was confirmed",
+                f"{name}: {target} {unit} is too far beyond {low}..{high} {unit}, its confirmed "
+                "range",
                 f"go {step} {unit} at a time and watch: {edge} next",
             )
         return STEP_REST_US * max(low - target, target - high, 0) // most
@@ -166,8 +166,8 @@ class ConfirmedRange:
         self._require_allowed()
         if direction_key(name) not in self.confirmed and not self._may_go_anywhere(name):
             raise NotConfirmed(
-                f"nobody has confirmed which way {name} turns",
-                f"`cubist calibrate stepper direction {name}` first",
+                f"the direction in which {name} turns is not confirmed",
+                f"run `cubist calibrate stepper direction {name}` first",
             )
 
     def _require_allowed(self) -> None:
@@ -185,7 +185,7 @@ class ConfirmedRange:
         if within is None or low < within[0] - beyond or high > within[1] + beyond:
             where = "nothing" if within is None else f"{within[0]}..{within[1]} {actuator.unit}"
             raise NotConfirmed(
-                f"{name}: it would go to {low}..{high} {actuator.unit}; {where} is confirmed"
+                f"{name} would go to {low}..{high} {actuator.unit}; {where} is confirmed"
             )
 
 
@@ -241,8 +241,8 @@ def first_pulse(name: str, limits: Range, begin_at: int | None) -> int:
 def _first_pulse(name: str, limits: Range) -> NotConfirmed:
     low, high = limits
     return NotConfirmed(
-        f"servo {name} has no confirmed position there, and its first pulse turns it there at full "
-        "speed from wherever it stands",
+        f"servo {name} has no confirmed position there, and its first pulse turns it there at "
+        "full speed from wherever it is",
         "take its arm off, or make sure that nothing is in its way, then choose the first pulse: "
         f"--from {(low + high) // 2} is the middle of its limits",
     )

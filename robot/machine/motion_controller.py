@@ -158,7 +158,7 @@ class MotionController:
         """
         if actuator not in (names := [setup.name for setup in self.setups]):
             known = ", ".join(names)
-            raise InvalidRequest(f"actuator: there is no {actuator!r}; there is {known}")
+            raise InvalidRequest(f"actuator: {actuator!r} does not exist; the robot has {known}")
         with self._noting_faults():
             thread = self._connect()
             place, rest_us = self.ledger.position(actuator), 0

@@ -242,7 +242,7 @@ class Scanner:
         name = camera if camera is not None else next(iter(self._cameras), "")
         if name not in self._cameras:
             known = ", ".join(self._cameras) or "none"
-            raise InvalidRequest(f"camera: there is no {name!r}; there is {known}")
+            raise InvalidRequest(f"camera: {name!r} does not exist; the robot has {known}")
         return name
 
     def _capture(self, camera: str) -> Frame:

@@ -52,7 +52,7 @@ def require_within(name: str, target: int, low: int, high: int, unit: str) -> No
     """Raise ``InvalidRequest`` for a target beyond limits."""
     if not low <= target <= high:
         raise InvalidRequest(
-            f"{name} cannot go to {target} {unit}: its limits are {low} and {high} {unit}"
+            f"{name} cannot go to {target} {unit}: its limits are {low} to {high} {unit}"
         )
 
 

@@ -64,7 +64,7 @@ def _with_place(
     away_from, opened = way
     servo = profile.actuators[actuator]
     if not isinstance(servo, Servo):
-        raise TypeError(f"{actuator} is no servo")
+        raise TypeError(f"{actuator} is not a servo")
     at = servo.positions_us
     places = at | {name: round(at[away_from] + part * (at[opened] - at[away_from]))}
     rows = [

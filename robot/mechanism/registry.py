@@ -143,15 +143,15 @@ def _reason(mechanism: Mechanism, faces: str, stuck: int, ever: bool, layers: in
     what = " or ".join(faces) + (f" with {layers} layers" if layers > 1 else "")
     if not ever:
         return (
-            f"nobody can ever turn the face {what} of the cube; check the "
-            "ranges, the travel rows and who holds the cube"
+            f"nothing can ever turn the face {what} of the cube; check the ranges, the travel "
+            "rows and who holds the cube"
         )
     configuration, held = divmod(stuck, ORIENTATIONS)
     places = mechanism.configurations[configuration].positions
     where = ", ".join(f"{name} at {place}" for name, place in places.items())
     return (
-        f"with {where} and the cube held as {Orientation(held).name} the face "
-        f"{what} can no longer be turned; a range is too small or a way back is missing"
+        f"with {where} and the cube held as {Orientation(held).name} the face {what} can no "
+        "longer be turned; a range is too small, or the travel back is missing"
     )
 
 
@@ -164,8 +164,8 @@ def check_reachable(mechanism: Mechanism) -> None:
     for actuator, place in sorted(set().union(*places) - been, key=str):
         quarters = " quarter turns" if isinstance(place, int) else ""
         text = (
-            f"{actuator} can never get to {place}{quarters}; "
-            "a way to it is missing, or something is always in the way"
+            f"{actuator} can never reach {place}{quarters}; a travel row to it is missing, or "
+            "something is always in the way"
         )
         complaints.append(mechanism.profile.complaint(("actuators", actuator), text))
     if complaints:

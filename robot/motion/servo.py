@@ -47,7 +47,7 @@ def slew_along(
     """
     if travel_us <= 0 or ease_us < 0 or 2 * ease_us > travel_us:
         raise motion_error(
-            f"{actuator}: a travel of {travel_us} us, with 2 x {ease_us} us of easing in it"
+            f"{actuator}: a travel of {travel_us} us cannot hold 2 x {ease_us} us of easing"
         )
     beyond_us, back_us = overshoot
     (*_, (_, before_us), (_, end_us)) = way
@@ -128,7 +128,7 @@ class ServoDrive(PlacedDrive[Servo]):
         servo = self._settings
         times = servo.transition_us(start, end, held)
         if times is None:
-            raise ValueError(f"{self.name} has no way from {start} to {end}")
+            raise ValueError(f"{self.name} has no travel from {start} to {end}")
         travel, settle = times
         beyond, back = 0, 0
         if held and servo.overshoot is not None:

@@ -247,7 +247,7 @@ class Panel:
                 return
             except Exception as error:
                 # People who rely on the emergency stop must know that it is not watched any more.
-                log.exception("the panel is not watched any more")
+                log.exception("the panel is no longer watched")
                 self._listener.fault(PanelError(f"internal error: {error}"))
                 return
             self._woken.wait(self.poll_s)

@@ -26,7 +26,7 @@ LEAST_US = 20
 """Distance below which pulses are the same position to a hobby servo: two degrees, several times
 its dead band."""
 
-TOGETHER = "Where both have moved, set them at once, or the one first that makes room for the other"
+TOGETHER = "If both have moved, set them together, or first the one that makes room for the other"
 """Remedy for a position that does not fit another."""
 
 ACTUATOR_SETTINGS: Kinds[type[ActuatorSettings]] = Kinds(
@@ -191,10 +191,10 @@ class PositionTimes(ActuatorSettings):
             for name in sorted(set(row.between) - known):
                 yield place, f"{name}: {no_such('position', known)}"
             if first == second:
-                yield place, "a way from a position to itself takes no time; leave it out"
+                yield place, "travel from a position to itself takes no time; leave it out"
             ways = {(first, second)} | (set() if row.one_way else {(second, first)})
             if ways & seen:
-                yield place, f"the way between {first} and {second} is given twice"
+                yield place, f"the travel between {first} and {second} is given twice"
             seen |= ways
         for name in sorted(set(self.settle_ms) - known):
             yield (*path, "settle_ms", name), no_such("position", known)
@@ -234,7 +234,7 @@ class Servo(PositionTimes):
         default=None, strict=True, ge=50, le=50_000, description="pulse microseconds per second"
     )
     ease_ms: SettleMs = Field(
-        default=0.0, description="milliseconds to gain speed, and to lose it, within each travel"
+        default=0.0, description="milliseconds to accelerate, and to decelerate, within each travel"
     )
     overshoot: ServoOvershoot | None = None
 
@@ -367,9 +367,9 @@ def check_distinct(path: Path, actuator: ActuatorSettings, least: int) -> Iterat
     for name, place in actuator.places.items():
         for other, there in before.items():
             if place == there:
-                yield (*path, name), f"is {place} {unit}, as {other} is: they must differ"
+                yield (*path, name), f"is {place} {unit}, the same as {other}: they must differ"
             elif abs(place - there) < least:
-                text = f"only {abs(place - there)} {unit} from {other}; {least} at the least"
+                text = f"only {abs(place - there)} {unit} from {other}; at least {least} needed"
                 yield (*path, name), text
         before[name] = place
 
@@ -380,7 +380,9 @@ ACTUATOR_SETTINGS.update({"servo": Servo, "timed": Timed})
 LEAST_CLEAR_PART = 0.5
 ClearPart = Annotated[
     float,
-    Field(strict=True, ge=LEAST_CLEAR_PART, le=1, description="part of the way to open, 0.5..1"),
+    Field(
+        strict=True, ge=LEAST_CLEAR_PART, le=1, description="fraction of the travel to open, 0.5..1"
+    ),
 ]
 """Fraction of an arm's or jaw's path to open after which the cube can move past it."""
 
@@ -390,4 +392,4 @@ def check_clear_part(
 ) -> Iterator[Finding]:
     """Yield a finding if the part is below 1 and the actuator cannot stop on its way."""
     if part < 1 and actuator is not None and not actuator.stops_on_its_way:
-        yield (*path, key), "only a servo can stop on its way; leave it out"
+        yield (*path, key), "only a servo can stop partway; leave it out"

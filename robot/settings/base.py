@@ -42,7 +42,9 @@ Name = Annotated[
     str,
     Field(
         pattern=r"^[a-z][a-z0-9_-]{0,31}$",
-        description="a name: small letters, digits, - and _, at most 32, a letter first",
+        description=(
+            "a name: lower-case letters, digits, - and _; a letter first; at most 32 characters"
+        ),
     ),
 ]
 Gpio = Annotated[
@@ -118,7 +120,7 @@ class Kinds(MutableMapping[str, Known]):
         if kind not in self._known and kind in self._modules:
             import_module(self._modules[kind])
         if kind not in self._known:
-            raise InvalidRequest(f"no {self._part} {shortened(kind)}; there is {', '.join(self)}")
+            raise InvalidRequest(f"no {self._part} {shortened(kind)}; available: {', '.join(self)}")
         return self._known[kind]
 
     def __contains__(self, kind: object) -> bool:

@@ -85,7 +85,7 @@ def pin_number(given: object) -> object:
         return NAMED_PINS[board][channel]
     if colon and board not in SERVO_BOARDS:
         boards = ", ".join([*NAMED_PINS, *SERVO_BOARDS])
-        raise ValueError(f"boards whose pins have names are {boards}")
+        raise ValueError(f"boards with named pins: {boards}")
     numbers = SERVO_BOARDS.get(board, range(0))
     if not channel.isascii() or not channel.isdecimal() or str(int(channel)) != channel:
         return given

@@ -28,7 +28,7 @@ def check_profile(profile: RobotProfile) -> list[Finding]:
     """
     mechanism, size = profile.mechanism, profile.cube.size
     if size > mechanism.most_layers:
-        text = f"a {mechanism.kind} turns outer layers alone: 2 or 3 layers, not {size}"
+        text = f"a {mechanism.kind} turns only outer layers: 2 or 3 layers, not {size}"
         return [(("cube", "size"), text)]
     own = list(_check_parts(profile)) or list(mechanism.check(profile.actuators, size))
     return own or list(_check_other_cubes(profile))
@@ -71,29 +71,31 @@ def _check_boards(profile: RobotProfile) -> Iterator[Finding]:
     for name, actuator in profile.actuators.items():
         if actuator.board is not None and actuator.board not in profile.boards:
             known = f"further boards: {', '.join(profile.boards) or 'none'}"
-            text = f"no board is called {actuator.board} ({known}); without it, the first"
+            text = (
+                f"no board is called {actuator.board} ({known}); leave it out for the first board"
+            )
             yield ("actuators", name, "board"), text
     in_use = {actuator.board for actuator in profile.actuators.values()}
     ports = {profile.link.port: "the first board"}
     is_pi = BOARD_TARGETS[profile.firmware.target].is_pi
     if profile.boards and profile.link.port == "auto" and not is_pi:
-        text = "with further boards nobody can tell them apart: give the first one's device"
+        text = "several boards cannot be told apart by auto: give the first one's device"
         yield ("link", "port"), text
     pis = ["the first board"] if is_pi else []
     for name, board in profile.boards.items():
         path: Path = ("boards", name)
         if name == FIRST_BOARD:
-            yield path, "this is what the board of `firmware` is called: choose another name"
+            yield path, "the board of `firmware` has this name: choose another"
         if name not in in_use:
-            yield path, "drives no actuator: say `board: " + name + "` at some, or leave it out"
+            yield path, "drives no actuator: set `board: " + name + "` on one, or leave it out"
         if board.port == "auto":
-            yield (*path, "port"), "nobody can tell boards apart: give its device"
+            yield (*path, "port"), "several boards cannot be told apart by auto: give its device"
         elif (owner := ports.setdefault(board.port, name)) != name:
-            yield (*path, "port"), f"{board.port} is {owner} already"
+            yield (*path, "port"), f"{board.port} is already {owner}"
         if BOARD_TARGETS[board.target].is_pi:
             pis.append(name)
             if len(pis) > 1:
-                yield (*path, "target"), f"the Raspberry Pi's own pins are {pis[0]} already"
+                yield (*path, "target"), f"the Raspberry Pi's own pins are already {pis[0]}"
     if profile.boards and None not in in_use:
         yield ("boards",), "the first board, that of `firmware`, drives no actuator"
 
@@ -108,12 +110,12 @@ def _check_idle(profile: RobotProfile) -> Iterator[Finding]:
             yield path, no_such("actuator", profile.actuators)
             continue
         if name in profile.mechanism.carriers and not actuator.self_locking:
-            text = f"without power {name} may drop the cube: leave it out, or say `self_locking: "
-            yield path, text + "true` at the actuator if nothing but its motor can move it"
+            text = f"without power {name} may drop the cube: leave it out, or set `self_locking: "
+            yield path, text + "true` on the actuator if nothing but its motor can move it"
         if not isinstance(actuator, Stepper):
             continue
         if actuator.pins.enable is None:
-            yield path, f"{name} has no enable pin by which to switch its driver off"
+            yield path, f"{name} has no enable pin to switch its driver off"
             continue
         for other, its in profile.actuators_of(Stepper).items():
             shared = its.board == actuator.board and its.pins.enable == actuator.pins.enable
@@ -143,7 +145,10 @@ def _check_room(
     ):
         if len(names) > most:
             beyond = ", ".join(names[most:])
-            yield path, f"{target} drives {most} {kind}, not {len(names)}: no room for {beyond}"
+            yield (
+                path,
+                f"{target} drives at most {most} {kind}, not {len(names)}: no room for {beyond}",
+            )
             return
 
 
@@ -159,7 +164,7 @@ def _check_pins_at(
             if not board.has_pin(pin):
                 yield path, f"{target} has pins {board.pins_text}, not {pin}: {board.note}"
             if board.servo_board(pin) is not None and role != "pulse":
-                yield path, f"{board.name_of(pin)} makes servo pulses and nothing else"
+                yield path, f"{board.name_of(pin)} makes only servo pulses"
             owner = used.setdefault(pin, (name, role))
             if owner != (name, role) and (role, owner[1]) != ("enable", "enable"):
                 yield path, f"pin {board.name_of(pin)} is already the {owner[1]} of {owner[0]}"
@@ -176,7 +181,7 @@ def _check_channels(board: BoardTarget, used: Mapping[int, tuple[str, str]]) -> 
         servos = [pin for pin in pair if pin in used and used[pin][1] == "pulse"]
         if len(servos) > 1:
             name, role = used[max(pair)]
-            text = f"GPIO {min(pair)} and {max(pair)} are one channel: both servos would move"
+            text = f"GPIO {min(pair)} and {max(pair)} share a PWM channel: both servos would move"
             yield ("actuators", name, "pins", role), text
 
 
@@ -195,13 +200,13 @@ def _check_drivers(
         path: Path = ("actuators", name, "driver")
         if not board.driver_uart:
             able = ", ".join(one for one, its in BOARD_TARGETS.items() if its.driver_uart)
-            yield path, f"{target} does not speak to stepper drivers; {able} do"
+            yield path, f"{target} cannot talk to stepper drivers; {able} can"
             return
         if (owner := owners.setdefault(driver.address, name)) != name:
-            yield (*path, "address"), f"{driver.address} is the driver of {owner} already"
+            yield (*path, "address"), f"{driver.address} is already the driver of {owner}"
         sense_ohm = driver.sense_ohm or board.sense_ohm
         if sense_ohm is None:
-            text = f"{target} may have any drivers: give the sense resistor, 0.11 on most"
+            text = f"{target} can have any drivers: give the sense resistor, 0.11 on most"
             yield (*path, "sense_ohm"), text
         else:
             yield from driver.check_current(path, sense_ohm)
@@ -222,10 +227,10 @@ def _check_speeds(
             if speed <= most:
                 continue
             text = (
-                f"{speed} steps/s: a program on the Pi wakes too irregularly for more than {most}. "
-                "Lower it, or drive this motor by an Arduino"
+                f"{speed} steps/s: a program on the Pi wakes too irregularly for more than "
+                f"{most}. Lower it, or drive this motor with an Arduino"
                 if board.is_pi
-                else f"this board makes {most} steps/s at most, not {speed}"
+                else f"this board makes at most {most} steps/s, not {speed}"
             )
             yield ("actuators", name, *key), text
 
@@ -239,7 +244,7 @@ def _check_pi(
         path: Path = ("actuators", name, "pins", role)
         for servo_board in sorted(hanging & board.buses.keys()):
             if line := board.buses[servo_board].get(pin):
-                text = f"GPIO {pin} is {line} of the bus that the {servo_board.upper()} is on"
+                text = f"GPIO {pin} is {line} of the {servo_board.upper()}'s bus"
                 yield path, text
         for key, gpio in _gpios(profile):
             if gpio == pin:
@@ -280,7 +285,7 @@ def _check_display(display: DisplaySettings | None) -> Iterator[Finding]:
 
 
 _TOWARDS = {"up": "high", "down": "low"}
-_PRESSED = "pulls to {}, where it counts as pressed: pull the other way, or none"
+_PRESSED = "pulls to {}, the level that counts as pressed: pull the other way, or none"
 
 
 def _presses(pull: str | None, active: str) -> bool:
@@ -307,7 +312,7 @@ def _check_cameras(cameras: Sequence[CameraSettings]) -> Iterator[Finding]:
     devices: dict[tuple[str, int | str], str] = {}
     for index, camera in enumerate(cameras):
         if camera.name in names:
-            yield ("cameras", index, "name"), f"another camera is called {camera.name} already"
+            yield ("cameras", index, "name"), f"another camera is already called {camera.name}"
         names.add(camera.name)
         kind = camera_kind(camera.kind)
         for key in sorted(camera.options.keys() - kind.options):
@@ -318,7 +323,7 @@ def _check_cameras(cameras: Sequence[CameraSettings]) -> Iterator[Finding]:
             continue
         owner = devices.setdefault((camera.kind, camera.device), camera.name)
         if owner != camera.name:
-            yield ("cameras", index, "device"), f"{camera.kind} {camera.device} is {owner} already"
+            yield ("cameras", index, "device"), f"{camera.kind} {camera.device} is already {owner}"
 
 
 def _check_camera(path: Path, camera: CameraSettings, profile: RobotProfile) -> Iterator[Finding]:

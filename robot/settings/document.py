@@ -60,7 +60,7 @@ class BadProfile(CubistError, ValueError):
 
 def no_such(what: str, known: Iterable[str]) -> str:
     """Return the complaint about a name that is not among those ``known``."""
-    return f"no such {what}; there is {', '.join(sorted(known)) or 'none'}"
+    return f"no such {what}; known: {', '.join(sorted(known)) or 'none'}"
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class _Reader:
             return [self._value(part, (*path, index), _line_of(part)) for index, part in parts]
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path)
-        return self._complain(path, line, f"{_tag_name(node)} has no place here")
+        return self._complain(path, line, f"{_tag_name(node)} is not allowed here")
 
     def _note(self, path: Path, line: int) -> None:
         self._count(1, path, line)
@@ -235,7 +235,7 @@ class _Reader:
                         name = self._text(key, (*path, str(key.value)), _line_of(key))
                         found.setdefault(name, (value, _line_of(key)))
             else:
-                self._complain((*path, "<<"), line, "<< takes over a mapping, as in <<: *name")
+                self._complain((*path, "<<"), line, "<< merges a mapping, as in <<: *name")
         return found
 
     def _text(self, node: yaml.ScalarNode, path: Path, line: int) -> str:
@@ -249,7 +249,7 @@ class _Reader:
         line = self.lines[path]
         text = self._text(node, path, line)
         if node.tag not in _SCALARS:
-            return self._complain(path, line, f"{_tag_name(node)} has no place here")
+            return self._complain(path, line, f"{_tag_name(node)} is not allowed here")
         if node.tag in {_INT, _FLOAT} and len(text) > LONGEST_NUMBER:
             return self._complain(path, line, f"{shortened(text)} is too long for a number")
         try:

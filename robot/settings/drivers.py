@@ -40,7 +40,8 @@ SenseOhm = Annotated[
     float, Field(strict=True, ge=0.05, le=1, description="ohms of the sense resistor, 0.05..1")
 ]
 StallThreshold = Annotated[
-    int, Field(strict=True, ge=1, le=255, description="SGTHRS, 1..255; higher: stalls sooner")
+    int,
+    Field(strict=True, ge=1, le=255, description="SGTHRS, 1..255; higher: detects a stall sooner"),
 ]
 Microsteps = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256]
 
@@ -76,8 +77,10 @@ class DriverSettings(Settings):
         """Yield a finding if this sense resistor does not allow the current."""
         most = math.floor(current_ma(CURRENT_STEPS - 1, False, sense_ohm))
         if self.run_ma > most:
-            text = f"{self.run_ma} mA: with a sense resistor of {sense_ohm:g} ohms a TMC2209"
-            yield (*path, "run_ma"), f"{text} makes {most} mA at most"
+            text = (
+                f"{self.run_ma} mA is too much: with a {sense_ohm:g} ohm sense resistor a TMC2209"
+            )
+            yield (*path, "run_ma"), f"{text} gives at most {most} mA"
 
 
 def current_ma(scale: int, is_sensitive: bool, sense_ohm: float) -> float:

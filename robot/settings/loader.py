@@ -41,7 +41,7 @@ def require_profiles() -> tuple[str, ...]:
     found = list_profiles()
     if DEFAULT_PROFILE not in found:
         raise BadProfile(
-            (), f"{_INSTALLED}: the profiles that come with Cubist are not there. Install it again."
+            (), f"{_INSTALLED}: the profiles that come with Cubist are missing. Install it again."
         )
     return found
 
@@ -54,7 +54,7 @@ def profile_path(name: str) -> Path:
             return path
     known = ", ".join(require_profiles())
     raise BadProfile(
-        (), f"no profile named {shortened(name)}; there is {known} (or give a path to a .yaml)"
+        (), f"no profile named {shortened(name)}; available: {known} (or give a path to a .yaml)"
     )
 
 

@@ -162,12 +162,12 @@ class RotatingPart(Settings, ABC):
             here, usual = (
                 (one.places[second] - one.places[first]) / quarters for one in (calibrated, built)
             )
-            text = f"from {first} to {second} a quarter turn is {here:.0f} {calibrated.unit}"
+            text = f"a quarter turn from {first} to {second} is {here:.0f} {calibrated.unit}"
             scale = calibrated.most_scaled
             if not abs(usual) / scale <= abs(here) <= abs(usual) * scale:
-                text += f", in the profile {usual:.0f}"
+                text += f", but {usual:.0f} in the profile"
             elif before is not None and not 1 / MOST_UNEVEN <= here / before <= MOST_UNEVEN:
-                text += f", and {before:.0f} up to {first}"
+                text += f", but {before:.0f} up to {first}"
             else:
                 before = here
                 continue
@@ -187,7 +187,7 @@ class RotatingPart(Settings, ABC):
         in_order = sorted(self.angles, key=self.angles.__getitem__)
         pulses = [places[one] for one in in_order if one in places]
         if pulses not in (sorted(pulses), sorted(pulses, reverse=True)):
-            text = f"the pulses {pulses} of {name} neither rise nor fall from angle to angle"
+            text = f"the pulses {pulses} of {name} neither rise nor fall steadily with the angle"
             yield (*path, "angles"), text
         if self.range_quarters is not None:
             text = f"a {actuator.kind}'s range is given by angles; leave this out"
@@ -198,7 +198,7 @@ class RotatingPart(Settings, ABC):
     def _check_range(self, path: Path, key: str, actuator: ActuatorSettings) -> Iterator[Finding]:
         """Check an actuator that turns by any number of quarter turns."""
         if self.angles:
-            yield (*path, "angles"), f"{self.motor} is no servo: give range_quarters or nothing"
+            yield (*path, "angles"), f"{self.motor} is not a servo: give range_quarters or nothing"
         yield from check_rotates((*path, key), self.motor, actuator)
         low, high = self.range_quarters or (-8, 8)
         if high - low < 1:
@@ -209,7 +209,7 @@ class RotatingPart(Settings, ABC):
 
 def missing(name: str, actuators: Actuators) -> str:
     """Return the complaint about an actuator that does not exist."""
-    return f"no actuator named {name}; there is {', '.join(sorted(actuators))}"
+    return f"no actuator named {name}; the profile has {', '.join(sorted(actuators))}"
 
 
 def check_rotates(path: Path, name: str, actuator: ActuatorSettings) -> Iterator[Finding]:

@@ -140,7 +140,8 @@ class BoardSettings(FirmwareSettings):
     """
 
     port: str = Field(
-        min_length=1, description="its device, as under /dev/serial/by-path/; auto is for one board"
+        min_length=1,
+        description="its device, as under /dev/serial/by-path/; auto works with one board only",
     )
 
 
@@ -383,8 +384,9 @@ class RobotProfile(Settings):
         timed = [name for name, one in self.actuators.items() if not one.drivable]
         if timed:
             raise InvalidRequest(
-                f"{self.name} only says how long motions take: it is to plan with, not to drive or "
-                f"simulate. Describe {', '.join(timed)} with kind and pins to drive it",
+                f"{self.name} only gives the times of motions: it can be planned for, not "
+                f"driven or simulated. To drive it, describe {', '.join(timed)} with kind and "
+                "pins",
                 code="not-drivable",
             )
 
@@ -424,7 +426,7 @@ def for_cube(profile: RobotProfile, size: int | None) -> RobotProfile:
         known = f"{', '.join(most)} and {last}" if most else last
         raise UnsupportedSize(
             f"{profile.name} takes cubes of {known} layers, not of {size}: its profile has no "
-            f"{OTHER_CUBES} for it"
+            f"{OTHER_CUBES} entry for that size"
         )
     document = profile.model_dump(mode="json", exclude_unset=True)
     changed = _merge(document, document.pop(OTHER_CUBES)[str(size)])

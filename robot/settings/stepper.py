@@ -25,7 +25,7 @@ CheckedSteps = Annotated[
     int, Field(strict=True, ge=-32_768, le=32_767, description="steps, -32768..32767")
 ]
 CheckPeriod = Annotated[
-    int, Field(strict=True, ge=2, le=65_535, description="steps from one place to the next")
+    int, Field(strict=True, ge=2, le=65_535, description="steps from one position to the next")
 ]
 PlaySteps = Annotated[int, Field(strict=True, ge=0, le=1_000, description="steps, 0..1000")]
 
@@ -117,10 +117,10 @@ class Stepper(ActuatorSettings):
     turn_check: TurnCheckSettings | None = None
     driver: DriverSettings | None = None
     backlash_steps: PlaySteps = Field(
-        default=0, description="steps of play: taken up so that every motion ends forwards"
+        default=0, description="steps of play: every motion ends forwards to take it up"
     )
     overshoot_steps: PlaySteps = Field(
-        default=0, description="steps a layer of a held cube is turned too far, and back"
+        default=0, description="steps to turn a layer of a held cube too far, then back"
     )
 
     @property
@@ -205,7 +205,7 @@ class Stepper(ActuatorSettings):
             yield place, "only a TMC2209 reports a stall: describe it in driver"
             return
         if driver.mode != "stealthchop":
-            yield place, "StallGuard works in StealthChop alone: driver.mode must be stealthchop"
+            yield place, "StallGuard works only in StealthChop: set driver.mode to stealthchop"
         if driver.stall_threshold is None:
             yield place, "needs driver.stall_threshold; 60 is a good first try"
         if self.turn_check is not None:
@@ -216,7 +216,7 @@ class Stepper(ActuatorSettings):
             yield (*path, "homing", "slow_speed_steps_per_s"), text
         room = STALL_BACKOFF_FULL_STEPS * driver.microsteps
         if homing.backoff_steps < room:
-            text = f"a stall shows only after some full steps: {room} steps at the least"
+            text = f"a stall shows only after some full steps: at least {room} steps needed"
             yield (*path, "homing", "backoff_steps"), text
 
     def _check_turn_check(self, path: Path, check: TurnCheckSettings) -> Iterator[Finding]:
@@ -226,7 +226,10 @@ class Stepper(ActuatorSettings):
             None,
             self.homing.endstop_active,
         }:
-            yield (*path, "turn_check", "endstop_active"), "must be as in homing; leave it out here"
+            yield (
+                (*path, "turn_check", "endstop_active"),
+                "must be the same as in homing; leave it out here",
+            )
 
 
 ACTUATOR_SETTINGS["stepper"] = Stepper

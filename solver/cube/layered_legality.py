@@ -83,7 +83,7 @@ def _check_middles(letters: str, size: int, corners: NDArray[np.uint8]) -> None:
     parities = [legality.permutation_parity(p) for p in (corners[:, 0], edges[:, 0], centres)]
     if sum(parities) % 2:
         raise IllegalCube(
-            "two corners, or two middle edges, are swapped: no turns exchange only those",
+            "two corners, or two middle edges, are swapped: no turns swap only those",
             {"kind": "parity"},
         )
 

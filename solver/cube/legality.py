@@ -41,7 +41,7 @@ def check_letters(facelets: str, size: int) -> None:
         advice = (
             f"Give {wanted} letters, face by face in the order {FACES}."
             if other in (None, 1)
-            else f"So many are those of a cube of {other} layers."
+            else f"A cube of {other} layers has that many."
         )
         raise BadNotation(
             f"A {size}x{size}x{size} cube has {wanted} facelets, not {len(facelets)}. {advice}"
@@ -177,7 +177,7 @@ def check_parity(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> None:
     kind, pieces = _find_swap(corners[:, 0], edges[:, 0])
     if not pieces:
         raise IllegalCube(
-            "two corners, or two edges, are swapped: no turns exchange only those",
+            "two corners, or two edges, are swapped: no turns swap only those",
             {"kind": "parity", "pieces": []},
         )
     raise IllegalCube(

@@ -175,7 +175,7 @@ class _Sequence:
 
     def _next(self, character: str, depth: int) -> Moves:
         if depth == _MOST_NESTED:
-            raise BadNotation(f"more than {_MOST_NESTED} brackets within each other")
+            raise BadNotation(f"more than {_MOST_NESTED} nested brackets")
         if character == "(":
             return self._group(depth)
         if character == "[":
@@ -208,8 +208,9 @@ class _Sequence:
         second = self._moves_until(",:]", depth + 1)
         if self._skip(commas=False) in (",", ":"):
             raise BadNotation(
-                f"the bracket at character {opened + 1} has more than two parts: write a commutator"
-                " within another one as [F: [R, U]], and put blanks, not commas, between moves"
+                f"the bracket at character {opened + 1} has more than two parts: write a "
+                "commutator within another one as [F: [R, U]], and put spaces, not commas, "
+                "between moves"
             )
         self._close("]", opened)
         moves = first + second + _take_back(first)
@@ -224,8 +225,8 @@ class _Sequence:
         """Return the moves of a bracket, repeated and inverted as the text after it says."""
         if _TIMES_OR_ROTATION.match(self._text, self._at):
             raise BadNotation(
-                f"'x' behind the bracket at character {self._at + 1} may be a rotation or 'times':"
-                " write (R U)3 to repeat, and a blank before a rotation"
+                f"'x' after the bracket at character {self._at + 1} may be a rotation or "
+                "'times': write (R U)3 to repeat, and a space before a rotation"
             )
         match = _AFTER_GROUP.match(self._text, self._at)
         assert match is not None
@@ -244,8 +245,8 @@ class _Sequence:
         if move and not match["back_too"]:
             digits = match["times"]
             raise BadNotation(
-                f"'{digits}{move[0]}' behind the bracket at character {self._at + 1} may be"
-                f" '{digits} {move[0]}' or the move '{digits}{move[0]}': put a blank there"
+                f"'{digits}{move[0]}' after the bracket at character {self._at + 1} may be "
+                f"'{digits} {move[0]}' or the move '{digits}{move[0]}': put a space there"
             )
 
     def _run(self) -> Moves:
@@ -258,8 +259,8 @@ class _Sequence:
         if len(readings) > 1:
             one, other = (shortened(" ".join(words)) for words in readings)
             raise BadNotation(
-                f"'{shortened(run)}' at character {self._at + 1} may be '{one}' or '{other}':"
-                " put a blank between the moves"
+                f"'{shortened(run)}' at character {self._at + 1} may be '{one}' or '{other}': "
+                "put a space between the moves"
             )
         self._at += len(run)
         return [_move(word) for word in readings[0]]

@@ -71,7 +71,7 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
         return _read_colours(letters, size)
     except BadNotation as error:
         if not _are_of_other_size(letters, size) and _are_moves(text, size):
-            advice = f"If these are moves, write them behind {SCRAMBLE}."
+            advice = f"If these are moves, write them after {SCRAMBLE}."
             raise BadNotation(f"{error} {advice}") from None
         raise
 
@@ -165,8 +165,8 @@ def _read_colours(letters: str, size: int) -> GivenCube:
                 meant = ", ".join(f"{face} is {c}" for face, c in zip(FACES, scheme, strict=True))
                 raise IllegalCube(f"{error.reason}; {meant}", error.facts) from None
     raise IllegalCube(
-        "no cube has corners of these colours: are the faces in the order U R F D L B, and is every"
-        " sticker of the colour that was written?",
+        "no cube has corners of these colours: are the faces in the order U R F D L B, and "
+        "does every sticker have the colour given?",
         {"kind": "scheme"},
     )
 
@@ -184,9 +184,9 @@ def _check_colours(letters: str, size: int) -> None:
         )
     if len(counts) != len(FACES):
         raise BadNotation(
-            f"The facelets show {len(counts)} different letters,"
-            f" {shortened(' '.join(sorted(counts)))}; a cube has six colours. Use the letters"
-            f" {FACES}, or one letter for each colour, small and capital ones alike."
+            f"The facelets show {len(counts)} different letters, "
+            f"{shortened(' '.join(sorted(counts)))}; a cube has six colours. Use the letters "
+            f"{FACES}, or one letter for each colour, in upper or lower case."
         )
     for letter, count in sorted(counts.items()):
         if count != size * size:

@@ -127,7 +127,9 @@ def _restore_or_make(
 def empty(size: int, metric: str) -> _native.NxnDatabase:
     """Return the database of depth 0; BadNotation for more than :data:`LARGEST` layers."""
     if size > LARGEST:
-        raise BadNotation(f"A cube of size {size} is too large: up to {LARGEST} can be searched.")
+        raise BadNotation(
+            f"A cube of size {size} is too large: sizes up to {LARGEST} can be searched."
+        )
     moves = counted_moves(size, metric)
     permutations = np.array([_permutation(move, size) for move in moves], dtype=np.uint16)
     return _native.NxnDatabase(
@@ -165,7 +167,7 @@ def _make(database: _native.NxnDatabase, request: Request, making: tables.Making
         before = len(database)
         grown = database.deepen(most, progress) and len(database) > before
     if not making.is_wanted:
-        raise SearchError("Making the database was stopped; the next search will make it again.")
+        raise SearchError("Making the database was stopped; the next search starts it again.")
 
 
 def _restore(database: _native.NxnDatabase, path: Path) -> bool:

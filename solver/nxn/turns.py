@@ -34,7 +34,9 @@ class Twist:
     def move(self) -> Move:
         """The twist in WCA notation; BadNotation for a kind or direction that does not exist."""
         if self.kind not in KINDS or self.direction not in (0, 1) or self.index < 0:
-            raise BadNotation(f"{self} is no twist; kinds are {', '.join(KINDS)}, directions 0, 1.")
+            raise BadNotation(
+                f"{self} is not a twist; kinds are {', '.join(KINDS)}, directions 0, 1."
+            )
         layer = self.index + 1
         return Move(KINDS[self.kind], 3 if self.direction else 1, layer, layer)
 

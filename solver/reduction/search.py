@@ -54,7 +54,7 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
     """
     if cube.size > LARGEST:
         raise BadNotation(
-            f"A cube of size {cube.size} is too large: up to {LARGEST} can be solved."
+            f"A cube of size {cube.size} is too large: sizes up to {LARGEST} can be solved."
         )
     watch = SearchClock()
     timed, aim = request.block_costs is not None, _aim(cube.size, request)

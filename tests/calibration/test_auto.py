@@ -345,7 +345,7 @@ def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(ask, monkeyp
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (("--robot", "reference/a"), ExitCode.NO, "it is to plan with, not to drive"),
+        (("--robot", "reference/a"), ExitCode.NO, "it can be planned for, not driven"),
         (("--robot", "four-arm-skr-pico"), ExitCode.NO, "their jaws (side-jaws, end-jaws): none"),
         (("--robot", "cubotino", "--only", "lid"), ExitCode.USAGE, "start `cubist simulate`"),
         (("--robot", "six-motor", "--only", "times"), ExitCode.USAGE, "choose from up, right"),

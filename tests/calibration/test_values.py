@@ -78,7 +78,7 @@ def test_values_that_do_not_fit_are_named(key, value, why):
         ({LIMITS: [500, 2500], OPEN: 2400}, "comes only from its profile"),
         ({OPEN: 1500, f"{LID}.close": 1345, f"{LID}.flip": 1050}, "lid.*close"),
         ({OPEN: 1335, f"{LID}.close": 1357}, "22 us apart, 165 in the profile"),
-        ({OPEN: 1585}, "set them at once"),
+        ({OPEN: 1585}, "set them together"),
         ({"actuators.holder.positions_us.home": 1950}, "holder"),
     ],
 )

@@ -56,7 +56,7 @@ def test_what_was_put_right_is_told(read, tmp_path, capfd):
     facelets, rgb = scan(3)
     faces = rgb.reshape(6, 9, 3)
     faces[2] = np.rot90(faces[2].reshape(3, 3, 3), -1).reshape(9, 3)
-    told = "face F was seen a quarter turn clockwise from how it should be"
+    told = "face F was seen rotated by a quarter turn clockwise"
     _, (answer,), _ = read(text=document(faces.reshape(54, 3)))
     assert (answer["facelets"], answer["corrections"]) == (facelets, [told])
     assert run(["read", "--colours", str(tmp_path / "scan.json")]) == 0

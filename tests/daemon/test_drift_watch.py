@@ -108,7 +108,7 @@ def test_a_correction_that_fails_leaves_the_job_as_it_ended(tmp_path, trouble, c
     robot = WatchedRobot(tmp_path, self_adjust=True)
     robot.trouble = trouble
     assert not robot.follow(deviations(3.0), Outcome.SOLVED)
-    assert "run 7: the robot's drift was not followed" in caplog.text
+    assert "run 7: the robot's drift was not tracked" in caplog.text
     assert ("Traceback" in caplog.text) is isinstance(trouble, ValueError)
     assert robot.notes == []
     assert robot.drifts.load(robot.profile, TODAY).corrections == []

@@ -121,7 +121,7 @@ async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_th
             patched.setattr(os, "umask", lambda _: pytest.fail("the mask is everybody's"))
             async with server.serving(web.Application(), short_folder / "s"):
                 assert (short_folder / "s").stat().st_mode & 0o777 == 0o660
-            with pytest.raises(StorageError, match="the control socket cannot be made"):
+            with pytest.raises(StorageError, match="the control socket cannot be created"):
                 async with server.serving(web.Application(), short_folder / "none" / "s"):
                     pass
     finally:
@@ -141,7 +141,7 @@ async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_th
             ("GET", f"/runs?count={n}", b"", 400, "count")
             for n in ("0", "-1", "x", "\u00b2", DIGITS)
         ),
-        ("GET", "/runs?count=1&count=2&count=3", b"", 400, "count: given 3 times; once is allowed"),
+        ("GET", "/runs?count=1&count=2&count=3", b"", 400, "count: given 3 times; give it once"),
         *(("GET", f"/runs/{n}", b"", 404, "") for n in ("2", "0", "..%2F..%2Fetc", DIGITS)),
         *(("GET", f"/runs/1/files/{n}", b"", 404, "") for n in ("no.jpg", "..%2Fa.json", "a" * 65)),
         ("GET", "/nothing", b"", 404, ""),
@@ -168,7 +168,7 @@ async def test_a_stale_socket_is_replaced_and_a_file_is_not(
         await writer.wait_closed()
     assert not path.exists()
     path.write_text("precious")
-    with pytest.raises(StorageError, match="no socket"):
+    with pytest.raises(StorageError, match="not a socket"):
         async with server.serving(app, path):
             pass
     assert path.read_text() == "precious"

@@ -286,9 +286,9 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(ser
     assert profile.actuators["lid"].positions_us["open"] == 1340
     assert contact.confirmed == {key: 1340}
     (distrust,) = served.fake.distrusted
-    assert distrust.names is None and "calibration broke off" in distrust.cause.cause
+    assert distrust.names is None and "calibration was interrupted" in distrust.cause.cause
     assert values.broken_off is not None, "nobody was told, and nothing is homed"
-    assert "calibration was broken off: motors may stand askew" in caplog.messages
+    assert "calibration was interrupted: motors may be out of position" in caplog.messages
     assert not left.exists()
     (moved,) = status[0].drift
     assert (moved.actuator, moved.position, moved.since) == ("holder", "home", MAY)

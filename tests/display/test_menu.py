@@ -181,8 +181,8 @@ SPI = "\ndisplay: {controller: st7789, width: 240, height: 135, dc_gpio: 25, but
         ("next_gpio: 23", "select_gpio"),
         ("next_gpio: 23, select_gpio: 23", "GPIO 23 is already next_gpio"),
         ("next_gpio: 25, select_gpio: 24", "GPIO 25 is already display.dc_gpio"),
-        ("next_gpio: 23, select_gpio: 24, pull: down", "where it counts as pressed"),
-        ("next_gpio: 23, select_gpio: 24, active: high, pull: up", "where it counts as pressed"),
+        ("next_gpio: 23, select_gpio: 24, pull: down", "that counts as pressed"),
+        ("next_gpio: 23, select_gpio: 24, active: high, pull: up", "that counts as pressed"),
     ],
 )
 def test_impossible_button_pins_are_refused(buttons, complaint):

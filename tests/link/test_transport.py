@@ -154,8 +154,8 @@ async def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_port_
         (errno.ENODEV, "port-missing", ""),
         (errno.ENXIO, "port-missing", ""),
         (errno.EACCES, "port-refused", "Permission denied"),
-        (errno.EBUSY, "port-refused", "another program has it"),
-        (errno.EAGAIN, "port-refused", "another program has it"),  # it has locked it
+        (errno.EBUSY, "port-refused", "another program uses it"),
+        (errno.EAGAIN, "port-refused", "another program uses it"),  # it has locked it
     ],
 )
 async def test_a_port_that_does_not_open_is_explained(port, number, fault, told):

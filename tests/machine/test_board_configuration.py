@@ -60,7 +60,7 @@ def test_a_limited_table_has_its_range_and_its_end_stop(level, active_high):
 
 
 def test_what_is_only_timed_cannot_be_driven():
-    with pytest.raises(InvalidRequest, match="only says how long"):
+    with pytest.raises(InvalidRequest, match="only gives the times of motions"):
         actuator_setups(load_profile("reference/a"))
 
 

@@ -220,7 +220,9 @@ def test_a_fault_that_a_stop_brought_about_is_the_stop(uno, fault, is_stopped, r
 
 
 def test_jogs_are_of_actuators_that_there_are_and_homed(uno):
-    with pytest.raises(InvalidRequest, match=r"^actuator: there is no 'x'; there is holder, lid$"):
+    with pytest.raises(
+        InvalidRequest, match=r"^actuator: 'x' does not exist; the robot has holder, lid$"
+    ):
         uno.motion.jog("x", 1500)
     assert uno.calls == []
     with pytest.raises(RobotError) as raised:
@@ -259,7 +261,7 @@ def test_motors_that_only_count_are_brought_back_while_the_count_is_known(mindcu
 
 def test_distrusted_positions_are_told_at_homing(mindcuber):
     mindcuber.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))
-    with pytest.raises(RobotError, match="calibration broke off"):
+    with pytest.raises(RobotError, match="calibration was interrupted"):
         mindcuber.motion.home()
     other = Robot("mindcuber")
     other.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))

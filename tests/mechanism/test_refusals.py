@@ -15,7 +15,7 @@ TWO_FACES = "right cannot drive two faces"
 
 
 LID = "no such position; it has close, flip, open"
-NO_HAT = "no actuator named hat; there is"
+NO_HAT = "no actuator named hat; the profile has"
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ NO_HAT = "no actuator named hat; there is"
         ("cubotino", f"{ARM}.look_part", 0.86, "must be less than clear_part, 0.86; leave it out"),
         ("cubotino", f"{TABLE}.actuator", "hat", f"{NO_HAT} holder, lid"),
         ("cubotino", f"{TABLE}.start", "up", "must be one of the angles' names: ccw, home, cw"),
-        ("reference/a", f"{ARM}.clear_part", 0.8, "only a servo can stop on its way"),
+        ("reference/a", f"{ARM}.clear_part", 0.8, "only a servo can stop partway"),
         ("crane", "mechanism.flipper.rolls", "x2", "must be a quarter turn about x or z"),
         ("crane", "mechanism.flipper.second", "front", "must be another position than the first"),
         ("crane", "mechanism.squisher.open", "wide", "squisher has no position wide; it has"),
@@ -40,7 +40,7 @@ NO_HAT = "no actuator named hat; there is"
         ("reference/b", f"{GRIPPER}.rotation", "right-jaw", "right-jaw does not rotate"),
         ("two-arm", "mechanism.others", "release", NOT_TWO),
         ("two-arm-2x2x2", "mechanism.others", "release", NOT_TWO),
-        ("two-arm", "mechanism.holders", 2, "with 2 of 2 grippers holding still none is left"),
+        ("two-arm", "mechanism.holders", 2, "with 2 of 2 grippers holding still, none is left"),
         ("six-motor", "mechanism.motors.U", "hat", f"{NO_HAT} back, down, front, left, right, up"),
     ],
 )
@@ -67,7 +67,7 @@ def test_wrong_values_are_named_at_their_key(name, key, value, told):
         ),
         (
             *("five-motor", "mechanism.motors", MOTORS | {"B": "back"}),
-            [("mechanism.motors", "nobody can turn U, L; a 3x3x3 needs five motors or more")],
+            [("mechanism.motors", "no motor can turn U, L; a 3x3x3 needs five motors or more")],
         ),
         ("six-motor", "mechanism.motors", MOTORS | {"L": "left", "B": "back"}, []),
         ("cubotino", f"{ARM}.look_part", 0.859, []),
@@ -96,7 +96,7 @@ STUCK = [
     (
         "cubotino-uno",
         [("- {between: [open, flip], ms: 500}", ""), ("- {between: [close, flip], ms: 600}", "")],
-        "nobody can ever turn",
+        "nothing can ever turn",
     ),
     (
         "reference/b",
@@ -123,10 +123,14 @@ STUCK = [
             ("      - {between: [home, cw], ms: 700, held_ms: 800}\n", ""),
             ("      - {between: [ccw, cw], ms: 1470, held_ms: 1680}\n", ""),
         ],
-        "holder can never get to cw; a way to it is missing",
+        "holder can never reach cw; a travel row to it is missing",
     ),
     # While a layer turns, only the two grippers beside its axis can hold the cube.
-    ("reference/c", [("regrip: at-once ", "regrip: clear\n  holders: 3 ")], "nobody can ever turn"),
+    (
+        "reference/c",
+        [("regrip: at-once ", "regrip: clear\n  holders: 3 ")],
+        "nothing can ever turn",
+    ),
 ]
 
 

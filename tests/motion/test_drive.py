@@ -121,7 +121,7 @@ def test_a_servo_goes_beyond_where_it_turns_a_layer(held, farthest_us, takes_us)
     pulses = [pulse for pulse, _ in pieces(profile)]
     assert (min(pulses), pulses[-1]) == (farthest_us, 600)
     assert profile.duration_us == drive.travel_us("home", "left", held) == takes_us
-    with pytest.raises(ValueError, match="no way from home to up"):
+    with pytest.raises(ValueError, match="no travel from home to up"):
         drive.travel("home", "up", held)
 
 

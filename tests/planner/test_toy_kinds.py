@@ -179,7 +179,7 @@ def test_an_unregistered_kind_is_refused_with_those_there_are():
         ("layer: layer", "lair: layer", "toy.yaml:7: mechanism.lair: unknown key; did you"),
         ("x: pitch", "x: pith", "toy.yaml:8: mechanism.rings.x: no actuator named pith"),
         ("x: pitch", "y: pitch", "toy.yaml:8: mechanism.rings.y"),
-        (", z: roll", "", "toy.yaml:5: mechanism: nobody can ever turn"),
+        (", z: roll", "", "toy.yaml:5: mechanism: nothing can ever turn"),
     ],
 )
 def test_faults_of_a_new_kind_are_told_as_those_of_any(gimbal, old, new, complaint):

@@ -321,8 +321,8 @@ TABLE = (
         ("user_killed",),
         ("no_permission", "camera-refused", "Permission denied", {"doctor": ("bad", "-aG video")}),
         ("no_such_number", "camera-absent", "No such file", {"doctor": _PLUG}),
-        ("no_video_device", "camera-absent", "is no video device", {"doctor": _PLUG}),
-        ("other_node", "camera-absent", "takes no pictures", {"doctor": _PLUG}),
+        ("no_video_device", "camera-absent", "is not a video device", {"doctor": _PLUG}),
+        ("other_node", "camera-absent", "does not take pictures", {"doctor": _PLUG}),
         ("pulled_out", "camera-vanished", "returns no pictures", {"doctor": _PLUG}),
         # Its number differs while the old one is open; names in /dev/v4l/by-id do not.
         ("plugged_in_again", "camera-vanished", "returns no pictures", {"again": "camera-absent"}),

@@ -269,7 +269,7 @@ class FakeScanner:
 
     def camera_named(self, camera: str | None) -> str:
         if camera not in {None, "top"}:
-            raise InvalidRequest(f"camera: there is no {camera!r}; there is top")
+            raise InvalidRequest(f"camera: {camera!r} does not exist; the robot has top")
         return "top"
 
     @contextlib.contextmanager

@@ -108,15 +108,15 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (UNO, {PULSE: "maestro:1"}, "", "not 65"),
     (OWN, {PULSE: 28}, "", "2..27, 32..47, 64..87, not 28: BCM numbers"),
     (OWN, {PULSE: 48}, "", "not 48"),
-    (OWN, {PULSE: 19}, "", "13 and 19 are one channel"),
-    ("cubotino-pico", {PULSE: 18}, "", "2 and 18 are one channel"),
+    (OWN, {PULSE: 19}, "", "13 and 19 share a PWM channel"),
+    ("cubotino-pico", {PULSE: 18}, "", "2 and 18 share a PWM channel"),
     (OWN, {PULSE: 26}, "", "already panel.start_button_gpio"),
     (OWN, {"panel.buzzer_gpio": 12}, PULSE, "GPIO 12 is already panel.buzzer_gpio"),
     ("otvinta", {"actuators.left.pins.pulse": "maestro:0"}, "", "pin maestro:0 is already"),
     ("v-arms", {"actuators.down.pins.pulse": "pca9685:0"}, "", "pin pca9685:0 is already"),
-    ("v-arms", {"actuators.down.pins.pulse": 3}, "", "GPIO 3 is SCL of the bus"),
+    ("v-arms", {"actuators.down.pins.pulse": 3}, "", "GPIO 3 is SCL of the PCA9685"),
     *(
-        (OWN, motor(pins={"step": 5, "direction": pin}), "", f"{pin} makes servo pulses and noth")
+        (OWN, motor(pins={"step": 5, "direction": pin}), "", f"{pin} makes only servo pulses")
         for pin in ("maestro:23", "pca9685:2")
     ),
     (OWN, motor(max_speed_steps_per_s=1001), "", "wakes too irregularly for more than 1000"),
@@ -124,23 +124,28 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     *(
         (SKR, {f"{RIGHT}.{key}": value}, at and f"{RIGHT}.{at}", text)
         for key, value, at, text in (
-            ("driver.run_ma", 1900, "", "0.11 ohms a TMC2209 makes 1767 mA at most"),
+            ("driver.run_ma", 1900, "", "0.11 ohm sense resistor a TMC2209 gives at most 1767 mA"),
             ("driver.hold_ma", 901, "", "must not exceed run_ma"),
-            ("driver.mode", "spreadcycle", "homing.by", "works in StealthChop alone"),
+            ("driver.mode", "spreadcycle", "homing.by", "works only in StealthChop"),
             ("driver.stall_threshold", None, "homing.by", "needs driver.stall_threshold"),
             ("homing.slow_speed_steps_per_s", 700, "homing.slow", "StallGuard needs 800 steps/s"),
-            ("homing.backoff_steps", 100, "homing.backoff", "160 steps at the least"),
+            ("homing.backoff_steps", 100, "homing.backoff", "at least 160 steps"),
             ("turn_check", {}, "", "leave it out"),
             ("pins.endstop", 9, "", "pin 9 receives"),
         )
     ),
-    (SKR, {f"{RIGHT}.driver.address": 2}, "actuators.left.driver.address", "of right already"),
+    (
+        SKR,
+        {f"{RIGHT}.driver.address": 2},
+        "actuators.left.driver.address",
+        "already the driver of right",
+    ),
     (SKR, {"firmware.target": "rp2040"}, f"{RIGHT}.driver.sense_ohm", "give the sense resistor"),
     (
         SKR,
         {"firmware.target": "atmega2560"},
         f"{RIGHT}.driver",
-        "does not speak to stepper drivers",
+        "cannot talk to stepper drivers",
     ),
     (ARMS, {f"{RIGHT}.start_speed_steps_per_s": 49}, "", "49"),
     (ARMS, {f"{RIGHT}.held.max_speed_steps_per_s": FASTEST + 1}, "", f"not {FASTEST + 1}"),
@@ -152,8 +157,18 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (ARMS, {f"{RIGHT}.turn_check": {}}, f"{RIGHT}.pins", "turn_check needs the end stop"),
     (ARMS, {f"{RIGHT}.turn_check.endstop_active": "high"}, "", "as in homing"),
     (ARMS, {f"{RIGHT}.pins.enable": 24}, "actuators.left.pins.step", "24 is already the enable"),
-    (ARMS, jaw(positions_steps={"closed": 0, "open": 3}), JAW, "only 3 steps from closed; 4"),
-    (ARMS, jaw(positions_steps={"closed": 8, "open": 0}, backlash_steps=8), JAW, "closed; 9"),
+    (
+        ARMS,
+        jaw(positions_steps={"closed": 0, "open": 3}),
+        JAW,
+        "only 3 steps from closed; at least 4",
+    ),
+    (
+        ARMS,
+        jaw(positions_steps={"closed": 8, "open": 0}, backlash_steps=8),
+        JAW,
+        "closed; at least 9",
+    ),
     *(
         (robot, {"policy.idle": {"release": [name]}}, "policy.idle.release.0", text)
         for robot, name, text in (
@@ -188,20 +203,20 @@ MANY = {
     [
         ({f"{LID}.board": "third"}, f"{LID}.board", "is called third (further boards: second)"),
         ({PULSE: 20}, PULSE, "has pins 2..19, not 20"),
-        ({"link.port": "auto"}, "link.port", "nobody can tell them apart"),
-        ({"boards.second.port": "auto"}, "boards.second.port", "nobody can tell boards apart"),
-        ({"boards.second.port": "/dev/ttyUSB0"}, "boards.second.port", "is the first board alr"),
+        ({"link.port": "auto"}, "link.port", "cannot be told apart"),
+        ({"boards.second.port": "auto"}, "boards.second.port", "cannot be told apart"),
+        ({"boards.second.port": "/dev/ttyUSB0"}, "boards.second.port", "is already the first"),
         ({f"{HOLDER}.board": "second"}, "boards", "the first board, that of `firmware`"),
         ({f"{LID}.board": None}, "boards.second", "drives no actuator"),
         (
             {"firmware.target": "linux", "boards.second.target": "linux"},
             "boards.second.target",
-            "own pins are the first board already",
+            "own pins are already the first board",
         ),
         (
             {"boards.first": SECOND["second"] | {"port": "/dev/ttyUSB2"}},
             "boards.first",
-            "what the board of `firmware` is called",
+            "the board of `firmware` has this name",
         ),
         (
             {"boards.second.target": "linux"} | motor(board="second", max_speed_steps_per_s=1001),
@@ -213,7 +228,7 @@ MANY = {
             PULSE,
             "GPIO 10 is already panel.buzzer_gpio",
         ),
-        (MANY, "boards.second", "drives 8 actuators, not 9: no room for motor7"),
+        (MANY, "boards.second", "drives at most 8 actuators, not 9: no room for motor7"),
     ],
 )
 def test_what_several_boards_cannot_do(changes, key, text):

@@ -58,7 +58,7 @@ WRONG = [
     ("two-arm", "rotation: right, ", "", "mechanism.grippers.R.rotation", "missing"),
     ("six-motor", "name: lower", "name: upper", "cameras[1].name", "already"),
     ("six-motor", "device: 1", "device: 0", "cameras[1].device", "already"),
-    (UNO, "size: 3", "size: 4", "cube.size", "turns outer layers alone"),
+    (UNO, "size: 3", "size: 4", "cube.size", "turns only outer layers"),
     ("crane", "  2:\n", "  3:\n", "other_cubes.3", "leave it out"),
     ("crane", "  2:\n", "  8:\n", "other_cubes.8", "less than or equal to 7"),
     ("crane", "row-1, row-2]}", "row-1, row-2, row-3]}", "other_cubes.2", "needs 3 positions"),
@@ -101,7 +101,7 @@ def test_names_that_do_not_exist_list_those_that_do():
         load_profile("nowhere.yaml")
     kinds: Kinds[int] = Kinds("mechanism", built_in=("flipper",))
     kinds["crane"] = 1
-    with pytest.raises(InvalidRequest, match="no mechanism lift; there is flipper, crane"):
+    with pytest.raises(InvalidRequest, match="no mechanism lift; available: flipper, crane"):
         kinds["lift"]
     assert "lift" not in kinds
 

@@ -150,10 +150,10 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
         ),
         [("axial",)],
     ),
-    ("phase-1 table of a wrong size", two_phase, [(-1, 0), (1, 0)]),
-    ("phase-2 table of a wrong size", two_phase, [(0, -1), (0, 1)]),
+    ("phase-1 table: wrong size", two_phase, [(-1, 0), (1, 0)]),
+    ("phase-2 table: wrong size", two_phase, [(0, -1), (0, 1)]),
     ("no distance is below 0", optimal, [(-1, 0)]),
-    ("optimal table of a wrong size", optimal, [(0, -1), (0, 1)]),
+    ("optimal table: wrong size", optimal, [(0, -1), (0, 1)]),
     (
         "1, 2, 6 or 24",
         lambda kinds: _native.OptimalTable(_native.OptimalShape(kinds, 0), table(100)),
@@ -171,8 +171,8 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
         lambda shown: database.empty(3, "htm").solve(shown, 5, 1.0, None, lambda *_: None),
         [(solved_stickers(3)[:-1],), (MIRRORED,)],
     ),
-    ("stickers of no cube", finish_with_a_wing_of_opposite_colours, [(4,), (5,), (6,)]),
-    ("stickers of no cube", reduce_by_empty_tables, [(5, EXCHANGED)]),
+    ("not the stickers of a cube", finish_with_a_wing_of_opposite_colours, [(4,), (5,), (6,)]),
+    ("not the stickers of a cube", reduce_by_empty_tables, [(5, EXCHANGED)]),
     (
         "not the stickers of a cube of 5 layers",
         lambda shown: geometry(5).few_turns(shown),
@@ -184,7 +184,7 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
         [(size, solved_stickers(size)[1:]) for size in (4, 5, 6, 7)],
     ),
     (
-        "stickers or turns of another cube",
+        "stickers or turns that do not fit this cube",
         lambda size, *turn: geometry(5).turn(solved_stickers(size), [turn]),
         [(4, 0, 1, 1, 1), *((5, *turn) for turn in NO_TURNS)],
     ),

@@ -180,7 +180,7 @@ def face_files(folder: Path) -> dict[str, Path]:
         unread = [path.name for path in others if path.stem.upper() in missing]
         instead = f"; {', '.join(unread)} cannot be read: save as JPEG" if unread else ""
         kinds = ", ".join(SUFFIXES)
-        raise BadFile(f"{folder}: no photograph {names} there ({kinds} are read){instead}")
+        raise BadFile(f"{folder}: no photograph {names} found ({kinds} are read){instead}")
     return {letter: found[letter] for letter in FACES}
 
 
@@ -230,7 +230,7 @@ def _check_header(header: PhotoHeader, name: str) -> None:
             f"shrink it below {MAX_PIXELS // 1_000_000} megapixels"
         )
     if header.model == "grey":
-        raise BadFile(f"{name}: a grey picture; stickers can only be distinguished in colour")
+        raise BadFile(f"{name}: a greyscale picture; stickers can only be told apart in colour")
     if header.model == "cmyk":
         raise BadFile(f"{name}: CMYK, meant for printing; save it as RGB (sRGB)")
     if header.bits > 8:
@@ -245,7 +245,7 @@ def _check_colour(bgr: NDArray[np.uint8] | cv2.typing.MatLike, name: str) -> Non
     blue, green, red = cv2.split(bgr[::step, ::step])
     widest = max(float(cv2.norm(green, other, cv2.NORM_INF)) for other in (blue, red))
     if widest < _GREY:
-        raise BadFile(f"{name}: no colour in the picture; stickers cannot be distinguished")
+        raise BadFile(f"{name}: no colour in the picture; stickers cannot be told apart")
 
 
 class FolderCamera:

@@ -201,7 +201,7 @@ def ask_for_cameras(limit_s: float = 20.0) -> list[str]:
             "", CameraTrouble.SOFTWARE, f"libcamera does not answer within {limit_s:.0f} s"
         ) from error
     if done.returncode:
-        last_words = done.stderr.strip().splitlines()[-1:] or ["it says nothing"]
+        last_words = done.stderr.strip().splitlines()[-1:] or ["no output"]
         crash = f"libcamera crashed (signal {-done.returncode}): " if done.returncode < 0 else ""
         raise CameraError("", CameraTrouble.SOFTWARE, crash + last_words[0])
     found = parse_json(done.stdout.splitlines()[-1], "libcamera")
@@ -315,9 +315,7 @@ class Picamera2Camera:
         finally:
             # A camera that failed is already closed.
             if self._camera is camera and not self._expose(camera, usual):
-                raise CameraError(
-                    self.name, CameraTrouble.STALE, "its exposure could not be set back"
-                )
+                raise CameraError(self.name, CameraTrouble.STALE, "its exposure could not be reset")
 
     def close(self) -> None:
         """Stop and release the camera."""
@@ -410,7 +408,7 @@ class Picamera2Camera:
         self._set(camera, {"AfMode": _AF_AUTO})
         is_found = self._call(lambda: self._focus_once(camera))
         if not is_found:
-            log.warning("camera %s found no focus: its lens stays where it is", self.name)
+            log.warning("camera %s found no focus: its lens keeps its position", self.name)
         return is_found
 
     @staticmethod

@@ -70,7 +70,7 @@ def _refuse_simulated(
     """Raise :class:`InvalidRequest`: only a simulated robot has pictures of such a camera."""
     del device, resolution, options
     raise InvalidRequest(
-        f"camera {name} is simulated: say `kind: picamera2` or `kind: usb` in the profile, or "
+        f"camera {name} is simulated: set `kind: picamera2` or `kind: usb` in the profile, or "
         "start cubistd with --twin and the socket of a simulated robot"
     )
 

@@ -87,14 +87,16 @@ def _check_captures(path: Path, descriptor: int, ioctl: Ioctl) -> None:
         ioctl(descriptor, QUERYCAP, answer)
     except OSError as error:
         if error.errno == errno.ENOTTY:
-            raise CameraError("", CameraTrouble.ABSENT, f"{path} is no video device") from error
+            raise CameraError("", CameraTrouble.ABSENT, f"{path} is not a video device") from error
         raise _unusable(path, error) from error
     *_, of_all, of_device, _, _, _ = _CAPABILITIES.unpack(answer)
     able = of_device if of_all & _OF_DEVICE else of_all
     if not able & (_CAPTURE | _CAPTURE_PLANES):
         # A webcam's second node, for example, has only metadata.
         raise CameraError(
-            "", CameraTrouble.ABSENT, f"{path} takes no pictures; see `v4l2-ctl --list-devices`"
+            "",
+            CameraTrouble.ABSENT,
+            f"{path} does not take pictures; see `v4l2-ctl --list-devices`",
         )
 
 

@@ -63,10 +63,10 @@ class Explanation:
             pairs = ", ".join(f"{FACES[i]} in picture {FACES[self.source[i]]}" for i in moved)
             found.append(f"pictures were exchanged: face {pairs}")
         if len(set(self.turns)) == 1 and self.turns[0]:
-            return (*found, f"all faces were seen {_TURNS[self.turns[0]]} from how they should be")
+            return (*found, f"all faces were seen rotated by {_TURNS[self.turns[0]]}")
         for face, turn in zip(FACES, self.turns, strict=True):
             if turn:
-                found.append(f"face {face} was seen {_TURNS[turn]} from how it should be")
+                found.append(f"face {face} was seen rotated by {_TURNS[turn]}")
         return tuple(found)
 
     @property

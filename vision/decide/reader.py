@@ -211,7 +211,7 @@ class Verdict:
         if one.odds_of_colouring <= _COLOURED:
             stickers = one.recoloured.tolist()
             names = ", ".join(self.names_of(stickers))
-            return f"{names} show another colour than the cube has there: {_LOOK_AGAIN}", stickers
+            return f"{names} do not show the colour the cube has there: {_LOOK_AGAIN}", stickers
         if self.is_strange:
             return self.describe_strange(), np.flatnonzero(one.strange).tolist()
         return "", ()
@@ -351,8 +351,8 @@ def _refusal(verdict: Verdict, colours: StickerColours) -> Unreadable:
     if decision.odds_of_colouring < 0 and len(names) > _MANY:
         odd = odd_face(colours)
         return Unreadable(
-            f"no legal cube fits the colours seen; face {odd} fits the others least: it may be "
-            "misaligned or covered",
+            f"no legal cube fits the colours seen; face {odd} fits worst: it may be misaligned "
+            "or covered",
             names,
             odd,
         )

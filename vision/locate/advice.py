@@ -84,7 +84,7 @@ def _framing(frame: Frame, grid: FaceGrid, *, squarely: bool = True) -> list[Adv
     height, width = frame.image.shape[:2]
     found = []
     if grid.pitch < _SMALL_PX:
-        text = f"the stickers are only {grid.pitch:.0f} pixels wide: bring the camera nearer"
+        text = f"the stickers are only {grid.pitch:.0f} pixels wide: move the camera closer"
         found.append(Advice(Matter.FRAMING, text, 1 - grid.pitch / _SMALL_PX))
     parts = grid.corners / (width, height)
     for side, distance in (

@@ -118,7 +118,7 @@ class StickerColours:
 
     def __post_init__(self) -> None:
         if not 2 <= self.size <= 7:
-            raise _bad_colours(f"a cube of size {self.size}: sizes 2 to 7 can be read")
+            raise _bad_colours(f"a cube of size {self.size} cannot be read; sizes 2 to 7 can")
         count = 6 * self.size**2
         if self.linear_rgb.shape != (count, 3) or self.spread.shape != (count, 3):
             raise _bad_colours(
@@ -134,7 +134,7 @@ class StickerColours:
     def from_srgb(cls, size: int, rgb: ArrayLike) -> StickerColours:
         """Return colours from sRGB triples 0..255 in facelet order (``cubist read --colours``)."""
         if not 2 <= size <= 7:
-            raise _bad_colours(f"a cube of size {size}: sizes 2 to 7 can be read")
+            raise _bad_colours(f"a cube of size {size} cannot be read; sizes 2 to 7 can")
         try:
             triples = np.asarray(rgb, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
@@ -198,7 +198,7 @@ def merge_faces(looks: Sequence[FaceColours]) -> FaceColours:
 
 def _merge_pair(first: FaceColours, second: FaceColours) -> FaceColours:
     if len(first.linear_rgb) != len(second.linear_rgb):
-        raise _bad_colours("looks of different sizes cannot be merged")
+        raise _bad_colours("scans of cubes of different sizes cannot be merged")
     gain = _exposure_ratio(first, second)
     noise = np.float32(2e-3)
     weights, values, spreads = [], [], []

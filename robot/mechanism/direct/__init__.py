@@ -50,7 +50,10 @@ class DirectSettings(MechanismSettings):
             if actuator is None:
                 yield (*place, site), missing(name, actuators)
             elif not actuator.turns_freely:
-                yield (*place, site), f"{name} is a {actuator.kind}, which cannot turn for ever"
+                yield (
+                    (*place, site),
+                    f"{name} is a {actuator.kind}, which cannot turn without limit",
+                )
             else:
                 yield from check_rotates((*place, site), name, actuator)
         names = list(self.motors.values())
@@ -59,7 +62,7 @@ class DirectSettings(MechanismSettings):
                 yield (*place, site), f"{name} cannot drive two faces"
         absent = [site for site in "URFDLB" if site not in self.motors]
         if size == 3 and len(absent) > 1:
-            text = f"nobody can turn {', '.join(absent)}; a 3x3x3 needs five motors or more"
+            text = f"no motor can turn {', '.join(absent)}; a 3x3x3 needs five motors or more"
             yield place, text
         if len({AXIS_OF[site] for site in self.motors}) < 3:
             yield place, "a cube needs a motor on each of its three axes"

@@ -122,7 +122,7 @@ class GrippersSettings(MechanismSettings):
             yield ("mechanism", "others"), text
         if self.others == "hold" and self.holders >= len(sites):
             text = (
-                f"with {self.holders} of {len(sites)} grippers holding still none is left to turn"
+                f"with {self.holders} of {len(sites)} grippers holding still, none is left to turn"
             )
             yield ("mechanism", "holders"), text
 

@@ -130,7 +130,9 @@ class LayeredFlipperSettings(MechanismSettings):
             yield (*path, "rows"), f"{name} has no position {row}; it has {known}"
         heights = [places[row] for row in rows if row in places]
         if heights not in (sorted(heights), sorted(heights, reverse=True)):
-            text = f"the places {heights} of {name} neither rise nor fall from row to row"
+            text = (
+                f"the positions {heights} of {name} neither rise nor fall steadily from row to row"
+            )
             yield (*path, "rows"), text
 
 

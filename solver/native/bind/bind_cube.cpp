@@ -20,7 +20,7 @@ void bind_control(nb::module_& module) {
                            "Stops the searches it was given to; may be set from any thread.")
         .def(nb::init<>())
         .def("set", &CancelFlag::set, "Ask the searches to stop; they return their best so far.")
-        .def("is_set", &CancelFlag::is_set, "Whether stopping was asked for.");
+        .def("is_set", &CancelFlag::is_set, "Return whether a stop was requested.");
 }
 
 std::uint64_t checksum_of(const TableBytes& bytes) {
@@ -33,7 +33,7 @@ void bind_tables(nb::module_& module) {
     nb::exception<Stopped>(module, "Stopped");
     module.def(
         "clock_cuts", [] { return clock_cuts.load(std::memory_order_relaxed); },
-        "How often in this process a search was found to be over by the wall clock alone.");
+        "Number of times only the wall clock ended a search in this process.");
     module.def("checksum", &checksum_of, nb::arg("data"), "A fast 64-bit checksum.");
     module.def(
         "watch_table",
@@ -41,14 +41,14 @@ void bind_tables(nb::module_& module) {
             watch_table(reinterpret_cast<const void*>(start), size, path);
         },
         nb::arg("start"), nb::arg("size"), nb::arg("path"),
-        "Name the file mapped at an address when it cannot be read any more.");
+        "Name the file mapped at an address if it becomes unreadable.");
     module.def(
         "unwatch_table",
         [](std::uintptr_t start) { unwatch_table(reinterpret_cast<const void*>(start)); },
         nb::arg("start"), "Forget a mapped file; it is about to be unmapped.");
     module.def("set_lost_table_signal", &set_lost_table_signal, nb::arg("number"),
-               "The signal that a process sends itself when it has lost a table; 0: it ends.");
-    module.def("has_lost_table", &has_lost_table, "Whether no search is right any more.");
+               "Set the signal that a process sends itself when it has lost a table; 0: it ends.");
+    module.def("has_lost_table", &has_lost_table, "True if a table was lost: no search is valid.");
 }
 
 using Batch = nb::ndarray<std::uint8_t, nb::shape<-1, 20, 2>, nb::c_contig, nb::device::cpu>;

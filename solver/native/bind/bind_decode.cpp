@@ -66,7 +66,7 @@ void bind_arrangements(nb::module_& module) {
                                    "The cheapest arrangements of pieces under turns and parity.")
         .def(nb::new_(&make), nb::arg("costs"), nb::arg("ranks"))
         .def("cost", &cost, nb::arg("turn_sum"), nb::arg("parity"), nb::arg("rank"),
-             "Cost of the rank-th cheapest; infinite where there is none.")
+             "Cost of the rank-th cheapest; infinite if there is none.")
         .def("arrangement", &arrangement, nb::arg("turn_sum"), nb::arg("parity"), nb::arg("rank"),
              nb::arg("pieces").noconvert(), nb::arg("turns").noconvert(),
              "Its piece and turn in every slot, into int64[slots] each.");
@@ -104,7 +104,7 @@ using Flags = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
 
 template <class Array>
 auto checked(const Array& array, std::size_t count) {
-    if (array.size() != count) throw nb::value_error("an array of another size is needed");
+    if (array.size() != count) throw nb::value_error("the array has the wrong size");
     return span_of(array);
 }
 
@@ -280,7 +280,7 @@ private:
 };
 
 void bind_cube_pieces(nb::module_& module) {
-    nb::class_<CubePieces>(module, "CubePieces", "The pieces of a cube and what they cost.")
+    nb::class_<CubePieces>(module, "CubePieces", "The pieces of a cube and their costs.")
         .def(nb::new_(&make_pieces), nb::arg("orbits"))
         .def(
             "shares",

@@ -57,7 +57,7 @@ auto copied(std::span<const T> data) {
 }
 
 void bind_nxn(nb::module_& module) {
-    nb::class_<NxnResult>(module, "NxnResult", "What a search with a database found.")
+    nb::class_<NxnResult>(module, "NxnResult", "Result of a search with a database.")
         .def_ro("turns", &NxnResult::turns, "Numbers of turns, or None.")
         .def_ro("lower_bound", &NxnResult::lower_bound, "No solution is shorter.")
         .def_ro("nodes", &NxnResult::nodes);

@@ -69,21 +69,21 @@ void bind_proof(nb::module_& module) {
     nb::class_<TimeProofOptions>(module, "TimeProofOptions", "Limits of a proof.")
         .def(nb::new_(&proof_options), nb::arg("below_us"), nb::arg("time_limit"),
              nb::arg("threads"), nb::arg("cancel").none());
-    nb::class_<TimeProof>(module, "TimeProof", "What was found, and whether it is certain.")
+    nb::class_<TimeProof>(module, "TimeProof", "The solution found, and whether it is proven.")
         .def_prop_ro("solution", &solution_of, "Numbers of solver.cost's composites, or None.")
-        .def_ro("proven", &TimeProof::proven, "None is faster, or as fast as wanted.")
+        .def_ro("proven", &TimeProof::proven, "True if none is faster, or as fast as requested.")
         .def_ro("nodes", &TimeProof::nodes, "Positions expanded.");
 }
 
 void bind_values(nb::module_& module) {
-    nb::class_<OptimalShape>(module, "OptimalShape", "What a table tells apart.")
+    nb::class_<OptimalShape>(module, "OptimalShape", "How finely a table distinguishes positions.")
         .def(nb::new_([](int kinds, int far) { return OptimalShape{kinds, far}; }),
              nb::arg("kinds"), nb::arg("far"))
         .def_ro("kinds", &OptimalShape::kinds, "Orders of the middle edges: 1, 2, 6 or 24.");
     nb::class_<OptimalOptions>(module, "OptimalOptions", "Limits of an optimal search.")
         .def(nb::new_(&options), nb::arg("shortest"), nb::arg("longest"), nb::arg("time_limit"),
              nb::arg("threads"), nb::arg("cancel").none());
-    nb::class_<OptimalReport>(module, "OptimalReport", "What an optimal search proved.")
+    nb::class_<OptimalReport>(module, "OptimalReport", "Result of an optimal search.")
         .def_ro("turns", &OptimalReport::turns, "Face turns 0..17, or None.")
         .def_ro("lower_bound", &OptimalReport::lower_bound, "No solution is shorter.")
         .def_ro("nodes", &OptimalReport::nodes, "Positions expanded.");

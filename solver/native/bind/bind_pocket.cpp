@@ -82,7 +82,7 @@ FastestResult solve_fastest(const PocketRobot& robot, const CornerStates& states
 }
 
 void bind_robot(nb::module_& module) {
-    nb::class_<FastestResult>(module, "FastestResult", "The fastest way found for a robot.")
+    nb::class_<FastestResult>(module, "FastestResult", "The fastest solution found for a robot.")
         .def_ro("turns", &FastestResult::turns, "U U2 U' R R2 R' F F2 F' as 0..8.")
         .def_prop_ro(
             "cost",
@@ -90,8 +90,8 @@ void bind_robot(nb::module_& module) {
                 if (result.cost == kNever) return std::nullopt;
                 return result.cost;
             },
-            "Microseconds; None when no way was found.")
-        .def_ro("proven", &FastestResult::proven, "Whether nothing is faster.")
+            "Microseconds; None if no solution was found.")
+        .def_ro("proven", &FastestResult::proven, "True if no solution is faster.")
         .def_ro("nodes", &FastestResult::nodes);
     nb::class_<PocketRobot>(module, "PocketRobot", "A mechanism that solves the 2x2x2 fastest.")
         .def("__init__", &make_robot, nb::arg("following"), nb::arg("final"),
@@ -105,7 +105,7 @@ void bind_robot(nb::module_& module) {
 
 void bind_steps(nb::module_& module) {
     module.def("pocket_steps_size", &PocketSteps::size, nb::arg("states"),
-               "Bytes of the table of a mechanism with so many states; 0: too many.");
+               "Bytes of the table for that many mechanism states; 0: too many.");
     module.def("make_pocket_steps", &make_steps, nb::arg("following"), nb::arg("final"),
                nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill a table of steps; false when `progress` stopped it.");
@@ -115,12 +115,12 @@ void bind_steps(nb::module_& module) {
              nb::keep_alive<1, 4>())
         .def("solve", &follow_steps, nb::arg("states"), nb::arg("first"))
         .def("left", &time_left, nb::arg("states"), nb::arg("axis"), nb::arg("state"),
-             "Microseconds after a turn of `axis` that ended in `state`; None: for ever.")
+             "Microseconds left after a turn of `axis` that ends in `state`; None: forever.")
         .def_prop_ro("bytes", &PocketSteps::bytes);
 }
 
 void bind_pocket(nb::module_& module) {
-    nb::class_<PocketResult>(module, "PocketResult", "What a textbook search of the 2x2x2 found.")
+    nb::class_<PocketResult>(module, "PocketResult", "Result of a textbook search of the 2x2x2.")
         .def_ro("turns", &PocketResult::turns, "U U2 U' R R2 R' F F2 F' as 0..8.")
         .def_ro("nodes", &PocketResult::nodes, "Positions expanded.")
         .def_ro("bytes", &PocketResult::bytes, "Memory of tables, queue and marks.");
@@ -133,7 +133,7 @@ void bind_pocket(nb::module_& module) {
         .def("__init__", &make_table, nb::arg("metric"), nb::arg("progress"))
         .def("solve", &solve, nb::arg("states"), "A shortest sequence of turns 0..8.")
         .def("distance", &distance, nb::arg("states"))
-        .def("counts", &PocketTable::counts, "How many positions are at each distance.")
+        .def("counts", &PocketTable::counts, "Number of positions at each distance.")
         .def_prop_ro("bytes", &PocketTable::bytes);
     bind_robot(module);
     bind_steps(module);

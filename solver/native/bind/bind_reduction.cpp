@@ -86,7 +86,7 @@ void turn(const Geometry& geometry, const WritableBytes& stickers, const PlainTu
     };
     if (std::cmp_not_equal(stickers.size(), geometry.stickers()) ||
         !std::ranges::all_of(turns, fits))
-        throw std::invalid_argument("stickers or turns of another cube");
+        throw std::invalid_argument("stickers or turns that do not fit this cube");
     Colours colours(stickers.data(), stickers.data() + stickers.size());
     geometry.turn(block_turns(turns), colours);
     std::copy(colours.begin(), colours.end(), stickers.data());
@@ -155,8 +155,8 @@ auto bind_reductions(nb::module_& module, const char* name, const char* text, co
         .def("reductions", &reductions<Tables, size, Times...>, nb::arg("stickers"), nb::kw_only(),
              nb::arg("time_limit"), nb::arg("threads"), nb::arg("candidates"), nb::arg("count"),
              nb::arg("cancel").none(), more...,
-             "Turns by phase, for up to `count` reductions, the shorter ones first; at least one "
-             "unless cancelled. With `times` the fastest on the robot come first.");
+             "Turns by phase of up to `count` reductions, the shortest first; at least one unless "
+             "cancelled. With `times`, the fastest on the robot come first.");
 }
 
 template <class Tables, int size>
@@ -176,9 +176,9 @@ void bind_reduction(nb::module_& module) {
              "Turn uint8[6 * size**2] in place.")
         .def("few_turns", &plain_few_turns, nb::arg("stickers"), nb::arg("most") = 1,
              nb::arg("longer") = 0,
-             "Solutions of a cube a few turns from solved, and the least number of block turns "
-             "that any has; the first is a shortest one, `most` in all with up to `longer` turns "
-             "more. None if it finds none.")
+             "Solutions of a cube a few turns from solved, and their minimum number of block "
+             "turns; the first is a shortest one, `most` in all with up to `longer` turns more. "
+             "None if it finds none.")
         .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
              "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
              "centres and edges; None when stopped.");
@@ -196,7 +196,7 @@ void bind_reduction(nb::module_& module) {
                        BlockTimes::kUnitUs;
             },
             nb::arg("up"), nb::arg("front"), nb::arg("turns"),
-            "Microseconds, nearly, for turns of a cube of which these faces count as U and F.");
+            "Approximate microseconds for turns of a cube with these faces as its U and F.");
     module.def("four_size", &FourTables::bytes, "Bytes of the table of a 4x4x4.");
     module.def("make_four", &make_four, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 4x4x4; false when stopped.");

@@ -115,7 +115,7 @@ std::string_view words_of(Exhausted exhausted) {
 }
 
 void bind_results(nb::module_& module) {
-    nb::class_<Found>(module, "Found", "A solution and what it costs.")
+    nb::class_<Found>(module, "Found", "A solution and its cost.")
         .def_prop_ro(
             "composites",
             [](const Found& f) {
@@ -124,17 +124,17 @@ void bind_results(nb::module_& module) {
             "Numbers of solver.cost's axis composites.")
         .def_ro("length", &Found::length, "In the search's metric.")
         .def_ro("cost", &Found::cost, "Microseconds, or the length without a cost model.");
-    nb::class_<Result>(module, "TwoPhaseResult", "What a search came upon, best first.")
+    nb::class_<Result>(module, "TwoPhaseResult", "The solutions a search found, best first.")
         .def_ro("solutions", &Result::solutions)
         .def_prop_ro(
-            "nodes", [](const Result& r) { return r.report.nodes; }, "Nodes looked at.")
+            "nodes", [](const Result& r) { return r.report.nodes; }, "Nodes examined.")
         .def_prop_ro(
             "probes", [](const Result& r) { return r.report.probes; }, "Ends of phase 1.")
         .def_prop_ro("lower_bound", [](const Result& r) { return r.report.lower_bound; })
         .def_prop_ro(
             "exhausted", [](const Result& r) { return words_of(r.report.exhausted); },
-            "`proven`: nothing better exists; `under cut-offs`: all was looked at but what the "
-            "limits on phase 2 leave out; otherwise empty.")
+            "`proven`: nothing better exists; `under cut-offs`: everything was examined "
+            "except what the limits on phase 2 leave out; otherwise empty.")
         .def_prop_ro("cpu_s",
                      [](const Result& r) { return static_cast<double>(r.report.cpu_ns) * 1e-9; });
 }
@@ -161,7 +161,7 @@ void bind_costs(nb::module_& module) {
             },
             nb::arg("composites"), "Microseconds of the cheapest way to perform the composites.");
     nb::class_<RobotTimes>(module, "RobotTimes",
-                           "Costs of turns made ready for searching in their time.")
+                           "Costs of turns, prepared for searches that minimize time.")
         .def(
             "__init__",
             [](RobotTimes* self, const TurnCosts& costs, std::string_view name) {
@@ -169,12 +169,12 @@ void bind_costs(nb::module_& module) {
             },
             nb::arg("costs"), nb::arg("metric"), nb::keep_alive<1, 2>())
         .def("least_us", &RobotTimes::least_us, nb::arg("length"),
-             "Microseconds that no turns of that length in the metric can beat.");
+             "Lower bound (us) for turns of that length in the metric.");
     nb::class_<TimeModels>(module, "TimeModels", "The same from one start.")
         .def(nb::init<const RobotTimes&, const CostModel&>(), nb::arg("robot"), nb::arg("model"),
              nb::keep_alive<1, 2>())
         .def("least_us", &TimeModels::least_us, nb::arg("length"),
-             "Microseconds that no solution of that length in the metric can beat.");
+             "Lower bound (us) for solutions of that length in the metric.");
 }
 
 void bind_two_phase(nb::module_& module) {
@@ -250,7 +250,7 @@ void bind_partial(nb::module_& module) {
             },
             nb::arg("metric"), nb::arg("allowed"))
         .def("with_joint", &PartialGoal::with_joint, nb::call_guard<nb::gil_scoped_release>(),
-             "The same goal with one more table; None if it has as many as are of use.")
+             "The same goal with one more table; None if more would not help.")
         .def(
             "bound",
             [](const PartialGoal& goal, const CubeStates& states) {

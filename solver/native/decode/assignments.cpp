@@ -210,7 +210,7 @@ std::shared_ptr<Assignment> cheapest_of(const Part& part, int copies) {
 std::vector<int> cheapest_assignment(std::span<const double> costs, int rows, int columns) {
     if (rows > columns) throw std::invalid_argument("more rows than columns to assign them to");
     if (costs.size() != std::size_t(rows) * columns)
-        throw std::invalid_argument("an array of another size is needed");
+        throw std::invalid_argument("the array has the wrong size");
     check_finite(costs);
     Assignment assignment({costs.begin(), costs.end()}, rows, columns);
     for (int row = 0; row < rows; ++row) assignment.add(row);

@@ -224,7 +224,7 @@ void NxnDatabase::restore(std::span<const std::uint64_t> keys,
 NxnResult NxnDatabase::solve(Stickers stickers, int longest, const Deadline& deadline,
                              const std::function<void(int, std::uint64_t)>& progress) const {
     if (stickers.size() != turns_.stickers || !turns_.rename(stickers))
-        throw std::invalid_argument("these are not the stickers of a cube");
+        throw std::invalid_argument("not the stickers of a cube");
     NxnResult result;
     Deepening search(*this, turns_, deadline, result.nodes);
     result.lower_bound = search.bound(stickers);

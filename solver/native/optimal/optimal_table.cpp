@@ -31,7 +31,7 @@ OptimalTable::OptimalTable(OptimalShape shape, std::span<const std::uint8_t> byt
     : shape_(shape), coordinates_(shape.kinds) {
     const OptimalLayout layout(shape);
     if (shape.far < 0) throw std::invalid_argument("no distance is below 0");
-    if (bytes.size() != layout.bytes) throw std::invalid_argument("optimal table of a wrong size");
+    if (bytes.size() != layout.bytes) throw std::invalid_argument("optimal table: wrong size");
     packed_ = part<std::uint32_t>(bytes, layout.packed);
     rows_ = bytes.data() + layout.rows;
     for (int distance = std::max(0, shape.far - kNearMargin + 1); distance < shape.far; ++distance)

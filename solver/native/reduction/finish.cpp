@@ -184,7 +184,7 @@ private:
                 if (best == nullptr || gain * best->cost > best_gain * cycle.cost)
                     best = &cycle, best_gain = gain;
             }
-            if (best == nullptr) throw std::invalid_argument("stickers of no cube");
+            if (best == nullptr) throw std::invalid_argument("not the stickers of a cube");
             const auto [a, b, c] = best->slots;
             const std::uint8_t last = pieces[c];
             pieces[c] = pieces[b], pieces[b] = pieces[a], pieces[a] = last;

@@ -124,7 +124,7 @@ void FiveCube::refuse_impossible(const FiveState& state) const {
     if (wings != kAll || middles != kAll || is_flipped ||
         !std::all_of(x_count.begin(), x_count.end(), is_four) ||
         !std::all_of(t_count.begin(), t_count.end(), is_four))
-        throw std::invalid_argument("stickers of no cube");
+        throw std::invalid_argument("not the stickers of a cube");
 }
 
 OrbitMove FiveCube::x_symmetry(const FaceMap& map) const {

@@ -287,7 +287,7 @@ private:
             for (std::uint8_t edge = 0; edge < kEdges; ++edge)
                 for (const int slot : edges[edge])
                     if (wing_faces()[slot] == home) return edge;
-            throw std::invalid_argument("stickers of no cube");
+            throw std::invalid_argument("not the stickers of a cube");
         };
         EdgeMap low{}, place_of_high{};
         for (std::uint8_t edge = 0; edge < kEdges; ++edge) {

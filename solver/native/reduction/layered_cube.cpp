@@ -217,7 +217,7 @@ OrbitMove orbit_move(const Geometry& geometry, BlockTurn turn, const std::vector
 int wing_number(int first, int second) {
     const auto& pairs = wing_faces();
     const auto found = std::find(pairs.begin(), pairs.end(), std::array{first, second});
-    if (found == pairs.end()) throw std::invalid_argument("stickers of no cube");
+    if (found == pairs.end()) throw std::invalid_argument("not the stickers of a cube");
     return static_cast<int>(found - pairs.begin());
 }
 

@@ -29,7 +29,7 @@ Phase1Tables::Phase1Tables(const Metric& metric, std::span<const std::uint8_t> b
       products_(symmetries().product),
       unseen_(symmetries().inverse) {
     const Phase1Layout layout(generators_);
-    if (bytes.size() != layout.bytes) throw std::invalid_argument("phase-1 table of a wrong size");
+    if (bytes.size() != layout.bytes) throw std::invalid_argument("phase-1 table: wrong size");
     representatives_ = part<std::uint32_t>(bytes, layout.representatives);
     twist_moves_ = part<std::uint16_t>(bytes, layout.twist_moves);
     twist_conjugates_ = part<std::uint16_t>(bytes, layout.twist_conjugates);

@@ -69,7 +69,7 @@ Phase2Tables::Phase2Tables(const Metric& metric, std::span<const std::uint8_t> b
     : generators1_(static_cast<int>(metric.phase1.generators.size())),
       generators2_(static_cast<int>(metric.phase2.generators.size())) {
     const Phase2Layout layout(generators1_, generators2_);
-    if (bytes.size() != layout.bytes) throw std::invalid_argument("phase-2 table of a wrong size");
+    if (bytes.size() != layout.bytes) throw std::invalid_argument("phase-2 table: wrong size");
     corners_in_phase1_ = part<std::uint16_t>(bytes, layout.corners_in_phase1);
     placements_ = part<std::uint16_t>(bytes, layout.placements);
     corners_ = part<std::uint16_t>(bytes, layout.corners);
@@ -129,7 +129,7 @@ bool Phase2Tables::generate(const Metric& metric, std::span<std::uint8_t> bytes,
 
 CentreTable::CentreTable(const Metric& metric, std::span<const std::uint8_t> bytes)
     : after_(moves_of(metric)), distances_(bytes.data()) {
-    if (bytes.size() != kBytes) throw std::invalid_argument("centre table of a wrong size");
+    if (bytes.size() != kBytes) throw std::invalid_argument("centre table: wrong size");
 }
 
 CentreTable::Moves CentreTable::moves_of(const Metric& metric) {

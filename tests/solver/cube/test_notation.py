@@ -123,7 +123,7 @@ def test_moves_without_blanks_and_on_the_inverse(text, size, read):
         ("[F: R, U]", "more than two parts"),
         ("(R U)99999", "more than 20,000 moves"),
         ("((R U)900)900", "more than 20,000 moves"),
-        ("[" * 90, "brackets within each other"),
+        ("[" * 90, "nested brackets"),
         ("R (U Q)", "'Q\\)' at character 6"),
     ],
 )

@@ -82,7 +82,7 @@ async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(make_
         async with bench.working() as view:
             first = await bench.perform(view)
             assert first.outcome == "fault"
-            assert "calibration broke off" in first.faults[-1].cause
+            assert "calibration was interrupted" in first.faults[-1].cause
             assert "right" in first.faults[-1].remedy
             bench.robot.set_square()
             assert (await bench.perform(view)).outcome == "solved"
