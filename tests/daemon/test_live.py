@@ -147,7 +147,7 @@ async def test_viewers_share_one_picture_and_none_is_taken_for_them_while_a_job_
     assert (await picture(client))[0] == 200, "who calibrates is seen"
     async with client.get("/picture?camera=moon") as response:
         assert response.status == 400
-        assert "there is top" in (await response.json())["reason"]
+        assert "the robot has top" in (await response.json())["reason"]
     await controller.leave_maintenance()
 
 

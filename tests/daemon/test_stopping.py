@@ -85,7 +85,7 @@ async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
         await trial
     emergency = how.startswith("emergency")
     assert ended.value.code == ("emergency-stop" if emergency else "calibration-stopped")
-    assert ("connection" in str(ended.value)) is (how == "lost connection")
+    assert ("disconnected" in str(ended.value)) is (how == "lost connection")
     assert fake.motion.done.count("perform") == 1
     assert fake.motion.done.count("emergency") == emergency
     assert (controller.state is RobotState.FAULT) is emergency
