@@ -52,6 +52,9 @@ MOST_OWN_LINES = 1000
 
 OWN_LOG_PERIOD_S = 0.5
 
+JOURNAL_LEVELS = {"error": "err"}
+"""Levels that ``journalctl`` knows by another name."""
+
 
 @click.command()
 @click.option(
@@ -147,7 +150,7 @@ def logs(follow: bool, lines: int, since: str | None, level: str | None, as_json
     command = [program, "--unit", "cubistd", "--lines", str(lines), "--no-pager"]
     command += ["--follow"] if follow else []
     command += ["--since", since] if since else []
-    command += ["--priority", level] if level else []
+    command += ["--priority", JOURNAL_LEVELS.get(level, level)] if level else []
     command += ["--output", "json" if as_json else "short"]
     code = subprocess.run(command, check=False).returncode
     return ExitCode.DONE if code == 0 else ExitCode.FAILED

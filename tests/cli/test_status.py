@@ -68,6 +68,17 @@ def test_no_daemon_is_followed_by_what_to_do(command, tmp_path, monkeypatch, cap
     assert "systemctl start cubistd" in how_to_start_the_daemon([tmp_path])
 
 
+@pytest.mark.parametrize(("level", "priority"), [("warning", "warning"), ("error", "err")])
+def test_the_journal_is_asked_for_a_level_by_its_own_name(level, priority, tmp_path, monkeypatch):
+    asked = tmp_path / "asked"
+    (tmp_path / "journalctl").write_text(f'#!/bin/sh\necho "$@" >{asked}\n')
+    (tmp_path / "journalctl").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
+    assert run(["logs", "--level", level]) == ExitCode.DONE
+    assert f"--priority {priority} " in asked.read_text()
+
+
 @pytest.mark.parametrize("profile", ["cubotino", "six-motor"])
 def test_the_drawn_cube_follows_the_motion_until_it_is_solved(profile):
     """Check for any robot that each move is struck off when its last turn has ended."""
