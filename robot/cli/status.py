@@ -157,7 +157,7 @@ def logs(follow: bool, lines: int, since: str | None, level: str | None, as_json
 
 
 def _show_own_log(follow: bool, count: int, level: str, as_json: bool) -> ExitCode:
-    """Show the lines that the daemon itself keeps, and new ones until Ctrl-C if ``follow``."""
+    """Show the daemon's latest ``count`` lines, and all new ones until Ctrl-C if ``follow``."""
     client, after = daemon_client(), 0
     while True:
         found = client.call(LOG, query={"level": level, "after": after, "count": count})
@@ -167,7 +167,7 @@ def _show_own_log(follow: bool, count: int, level: str, as_json: bool) -> ExitCo
                 continue
             local = datetime.fromisoformat(line["time"]).astimezone()
             click.echo(f"{local:%b %d %H:%M:%S}  {line['level']:7}  {line['text']}")
-        after = found["latest"]
+        after, count = found["latest"], MOST_OWN_LINES
         if not follow:
             return ExitCode.DONE
         time.sleep(OWN_LOG_PERIOD_S)

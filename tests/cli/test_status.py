@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from robot.api.paths import UNIT, how_to_start_the_daemon
+from robot.cli import status
 from robot.cli.main import run
 from robot.cli.status import tell_status
 from robot.cli.status_screen import performed_moves, picture, sticker_colours
+from robot.daemon.log_keeper import LogKeeper
 from robot.records.run_record import FaultRecord
 from robot.text.faults import RobotError
 from robot.text.messages import JobStep, coded
@@ -22,7 +25,14 @@ from robot.text.terminal import FACE_COLOURS
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import ExitCode
-from tests.rig.documents import cube_json, job_json, live_json, status_json, turning_json
+from tests.rig.documents import (
+    FakeClient,
+    cube_json,
+    job_json,
+    live_json,
+    status_json,
+    turning_json,
+)
 
 SCRAMBLED = Cube.solved().apply("R U2 F' L D")
 
@@ -77,6 +87,28 @@ def test_the_journal_is_asked_for_a_level_by_its_own_name(level, priority, tmp_p
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
     assert run(["logs", "--level", level]) == ExitCode.DONE
     assert f"--priority {priority} " in asked.read_text()
+
+
+def test_following_the_daemon_s_own_log_misses_no_line(tmp_path, monkeypatch, ask):
+    keeper, bursts, client = LogKeeper(tmp_path), iter(["abcd", "efghi"]), FakeClient()
+
+    def log_more(_: float = 0) -> None:
+        for text in next(bursts, ""):
+            keeper.emit(logging.LogRecord("robot", logging.INFO, "", 0, text, (), None))
+
+    def call(_: Any, query: dict[str, Any]) -> Any:
+        if query["after"] == keeper.latest:
+            raise KeyboardInterrupt
+        lines = keeper.lines(**query)
+        return {"lines": [one.model_dump(mode="json") for one in lines], "latest": keeper.latest}
+
+    log_more()
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(client, "call", call)
+    monkeypatch.setattr(status, "daemon_client", lambda: client)
+    monkeypatch.setattr("time.sleep", log_more)
+    _, shown, _ = ask("logs", "--follow", "--lines", "2")
+    assert [line["text"] for line in shown[:-1]] == list("cdefghi")
 
 
 @pytest.mark.parametrize("profile", ["cubotino", "six-motor"])
