@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from robot.api.calibrations import Calibration
-from robot.api.client import DaemonError
 from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.calibration.values import apply
 from robot.cli.calibrate_commands import COMMANDS, GROUPS, Command
@@ -30,7 +29,7 @@ from robot.cli.numbers import Number, Whole, misadjust_option, size_option
 from robot.cli.output import (
     BY_KEY,
     Listing,
-    daemon_client,
+    find_daemon,
     json_option,
     note,
     printing_beside,
@@ -304,7 +303,7 @@ def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
 
 def _usual_robot(simulated: bool | None) -> str:
     """Return the robot to calibrate if none is named."""
-    if simulated or not _daemon_runs():
+    if simulated or find_daemon() is None:
         return DEFAULT_PROFILE
     return Session().calibration.robot
 
@@ -334,17 +333,7 @@ def _robot_to_calibrate(
 
 def _is_simulated(which: Which) -> bool:
     simulated = which["simulated"]
-    return not _daemon_runs() if simulated is None else simulated
-
-
-def _daemon_runs() -> bool:
-    try:
-        daemon_client().status()
-    except DaemonError as error:
-        if isinstance(error.__context__, PermissionError):
-            raise
-        return False
-    return True
+    return find_daemon() is None if simulated is None else simulated
 
 
 def _parse_settings(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:

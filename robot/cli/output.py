@@ -278,6 +278,23 @@ def daemon_client() -> ControlClient:
     return client
 
 
+def find_daemon() -> ControlClient | None:
+    """Return a client of the daemon, or None if none runs.
+
+    Raises DaemonError if one runs and cannot be asked.
+    """
+    from robot.api.client import Absence, DaemonError
+
+    client = daemon_client()
+    try:
+        client.status()
+    except DaemonError as error:
+        if error.why is not Absence.NOT_RUNNING:
+            raise
+        return None
+    return client
+
+
 def note(message: str) -> None:
     """Print a note on standard error."""
     click.echo(printable(message), err=True)

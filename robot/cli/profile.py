@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from robot.api.client import Absence, ControlClient, DaemonError
 from robot.api.endpoints import (
     CHECK_PROFILE,
     KEEP_PROFILE,
@@ -29,8 +28,8 @@ from robot.cli.output import (
     Listing,
     answer,
     complain,
-    daemon_client,
     emit,
+    find_daemon,
     json_option,
     note,
     require_terminal,
@@ -40,6 +39,7 @@ from solver.errors import ExitCode
 from solver.files import STANDARD_INPUT, read_text
 
 if TYPE_CHECKING:
+    from robot.api.client import ControlClient
     from robot.records.profile_versions import ProfileVersion, ProfileVersions
 
 LARGEST = 64 * 1024
@@ -141,19 +141,15 @@ def _describe_kept(version: ProfileVersion) -> Mapping[str, Any]:
 
 def own_profiles() -> Profiles:
     """Return the versions of the daemon that commands talk to, or its files if none runs."""
-    client = daemon_client()
-    try:
-        client.status()
-    except DaemonError as error:
-        if error.why is not Absence.NOT_RUNNING:
-            raise
-        from robot.computer.computer import Computer
-        from robot.records.profile_versions import ProfileVersions
-        from robot.settings import DEFAULT_PROFILE
+    client = find_daemon()
+    if client is not None:
+        return DaemonProfiles(client)
+    from robot.computer.computer import Computer
+    from robot.records.profile_versions import ProfileVersions
+    from robot.settings import DEFAULT_PROFILE
 
-        name = os.environ.get("CUBIST_PROFILE") or Computer().service_profile or DEFAULT_PROFILE
-        return ProfileFiles(ProfileVersions(state_directory(), name))
-    return DaemonProfiles(client)
+    name = os.environ.get("CUBIST_PROFILE") or Computer().service_profile or DEFAULT_PROFILE
+    return ProfileFiles(ProfileVersions(state_directory(), name))
 
 
 @click.group(cls=Listing)

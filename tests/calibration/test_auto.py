@@ -362,3 +362,14 @@ def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
     ended, lines, err = ask("calibrate", "auto", "--simulated", *arguments)
     assert ended == code
     assert told in (lines[-1]["because"] if code is ExitCode.NO else err)
+
+
+@pytest.mark.parametrize("command", ["auto", "auto --robot cubotino", "all --yes --robot cubotino"])
+def test_no_simulated_robot_replaces_a_daemon_that_does_not_answer(ask, monkeypatch, command):
+    def status(_: ControlClient) -> None:
+        raise DaemonError("cubistd cannot be reached: timed out")
+
+    monkeypatch.setattr(ControlClient, "status", status)
+    code, lines, err = ask("calibrate", *command.split())
+    assert code == ExitCode.FAILED
+    assert "timed out" in str(lines[-1]) and "practising" not in err
