@@ -193,22 +193,24 @@ def edit() -> int:
     """Change the profile in your editor ($EDITOR), check it, and keep it once it is right."""
     require_terminal("keep a changed file by `cubist profile keep FILE`")
     profiles = own_profiles()
-    before = str(profiles.show(None)["text"])
-    text = before
-    while True:
-        changed = click.edit(text, extension=".yaml", require_save=True)
-        if changed is None or changed == before:
-            note("nothing was changed")
-            return ExitCode.DONE
-        text = changed
-        verdict = profiles.check(text)
-        if verdict["ok"]:
-            return _keep(profiles, text, False)
-        _report(verdict, False)
-        if not click.confirm("Edit it again?", default=True):
-            path = _put_aside(text)
-            note(f"Your text is in {path}. The profile stays as it was.")
-            return ExitCode.USAGE
+    before = text = str(profiles.show(None)["text"])
+    is_kept = False
+    try:
+        while True:
+            changed = click.edit(text, extension=".yaml", require_save=True)
+            text = text if changed is None else changed
+            if text == before:
+                note("nothing was changed")
+                return ExitCode.DONE
+            is_kept = _keep(profiles, text, False) == ExitCode.DONE
+            if is_kept:
+                return ExitCode.DONE
+            if not click.confirm("Edit it again?", default=True):
+                note("The profile stays as it was.")
+                return ExitCode.USAGE
+    finally:  # also if the daemon has gone, or after Ctrl-C
+        if text != before and not is_kept:
+            note(f"Your text is in {_put_aside(text)}.")
 
 
 @profile.command("versions")

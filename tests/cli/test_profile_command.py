@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import click
 import pytest
 
+from robot.api.client import DaemonError
 from robot.cli import profile
 from robot.cli.main import run
 from robot.settings import profile_path
@@ -95,3 +97,24 @@ def test_what_is_wrong_is_edited_again_or_put_aside(say, monkeypatch, tmp_path, 
     else:
         (aside,) = tmp_path.iterdir()
         assert (code, aside.read_text(), str(aside) in told) == (ExitCode.USAGE, WRONG, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "fails", "error"),
+    [
+        (QUICKER, "robot.cli.profile.ProfileFiles.check", DaemonError("gone")),
+        (QUICKER, "robot.cli.profile.ProfileFiles.keep", DaemonError("gone")),
+        (WRONG, "click.confirm", [True, click.Abort()]),
+    ],
+)
+def test_an_edited_text_outlives_the_daemon_and_ctrl_c(
+    say, monkeypatch, tmp_path, text, fails, error
+):
+    monkeypatch.setattr(profile, "require_terminal", lambda *_: None)
+    monkeypatch.setattr(click, "edit", Mock(side_effect=[text, None]))
+    monkeypatch.setattr(fails, Mock(side_effect=error))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    code, _, told = say("edit")
+    (aside,) = tmp_path.iterdir()
+    assert code in {ExitCode.FAILED, ExitCode.STOPPED}
+    assert aside.read_text() == text and str(aside) in told
