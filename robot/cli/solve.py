@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import click
+from click.core import ParameterSource
 
 from robot.cli.numbers import Number, Whole
 from robot.cli.output import (
@@ -127,7 +128,9 @@ class SolveCommand(click.Command):
 )
 @click.option("--execute", is_flag=True, help="Make the robot solve this cube, which it must hold.")
 @json_option
+@click.pass_context
 def solve(
+    ctx: click.Context,
     state: str | None,
     scramble: str | None,
     execute: bool,
@@ -146,12 +149,13 @@ def solve(
         return _list_patterns(wanted["size"], as_json)
     if (state is None) == (scramble is None):
         raise click.UsageError("give a STATE, - for states on standard input, or --scramble MOVES")
-    if profile or execute:
+    if execute:
+        _check_for_execution(ctx)
+        return _execute(next(_texts(state, scramble)).text, wanted, as_json)
+    if profile:
         _check_for_robot(wanted)
     if wanted["centres"] and wanted["algorithm"] not in (None, "two-phase"):
         raise click.UsageError("--centres needs --algorithm two-phase")
-    if execute:
-        return _execute(next(_texts(state, scramble)).text, wanted, as_json)
     if timeline and not profile:
         raise click.UsageError("--timeline draws the plan of a robot: add --robot NAME")
     refuse_two_outputs(timeline, as_json)
@@ -160,6 +164,26 @@ def solve(
     job = make_job(profile, wanted)
     codes = [_solve_one(given, job, timeline, as_json) for given in _texts(state, scramble)]
     return worst(codes)
+
+
+WITH_EXECUTE = frozenset(
+    ("execute", "state", "scramble", "size", "to", "centres", "centres_turned", "as_json")
+)
+"""Parameters that may be given with ``--execute``."""
+
+
+def _check_for_execution(ctx: click.Context) -> None:
+    """Raise UsageError for several cubes, and for options of a search that the daemon makes."""
+    if "-" in (ctx.params["state"], ctx.params["scramble"]):
+        raise click.UsageError("--execute solves the cube in the robot: give one cube instead of -")
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and name not in WITH_EXECUTE:
+            raise click.UsageError(
+                "--execute uses the search and the limits of the daemon's profile: "
+                f"omit {parameter.opts[0]}"
+            )
 
 
 def _check_for_robot(wanted: Wanted) -> None:
