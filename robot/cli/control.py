@@ -35,9 +35,13 @@ if TYPE_CHECKING:
     from robot.api.endpoints import JobStatusJson, RunRecordJson
     from solver.files import JsonObject
 
+wait_option = click.option(
+    "--wait/--no-wait", default=True, help="Wait until the job ends (the default)."
+)
+
 
 @click.command()
-@click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
+@wait_option
 @json_option
 def start(wait: bool, as_json: bool) -> int:
     """Scan the cube in the robot and solve it, like a short press of the button."""
@@ -63,7 +67,7 @@ def acknowledge(as_json: bool) -> int:
 
 
 @click.command()
-@click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
+@wait_option
 @json_option
 def home(wait: bool, as_json: bool) -> int:
     """Move the robot to its start position, like a long press of the button.
@@ -75,7 +79,7 @@ def home(wait: bool, as_json: bool) -> int:
 
 @click.command()
 @click.argument("moves", required=False)
-@click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
+@wait_option
 @json_option
 def scramble(moves: str | None, wait: bool, as_json: bool) -> int:
     """Scramble the cube in the robot, with MOVES or at random."""
@@ -94,7 +98,7 @@ def scramble(moves: str | None, wait: bool, as_json: bool) -> int:
     metavar="MOVES",
     help='With --centres, those that are turned now, as "U2 R" (default: all are upright).',
 )
-@click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
+@wait_option
 @json_option
 def pattern(goal: str, centres: bool, centres_turned: str | None, wait: bool, as_json: bool) -> int:
     """Scan the cube in the robot, turn it to a pattern, and check that.
