@@ -76,7 +76,18 @@ def test_failures_may_be_counted_only(ask):
     assert (first["cycle"], first["reason"]) == (1, "it jammed")
     assert (second["cycle"], second["outcome"]) == (2, "solved")
     times = {"mean_s": 16.333, "median_s": 16.0, "best_s": 14.0, "worst_s": 19.0}
-    assert last == {"cycles": 4, "solved": 3, **times, "mean_turn_s": 3.0}
+    assert last == {"cycles": 4, "solved": 3, "not_checked": 0, **times, "mean_turn_s": 3.0}
+
+
+def test_a_robot_that_does_not_check_passes(ask):
+    code, lines, *_ = ask("done done done done", "--cycles", "2")
+    assert (code, len(lines)) == (ExitCode.DONE, 3)
+    assert lines[-1].startswith("solved 0 of 2, 2 done and not checked: mean 13.0 s")
+
+
+def test_a_cube_that_the_scramble_did_not_turn_is_no_success(ask):
+    code, lines, *_ = ask("done already-solved", "--cycles", "2")
+    assert (code, lines[-1]) == (ExitCode.NO, "solved 0 of 1")
 
 
 def test_ctrl_c_stops_the_robot_and_tells_what_there_was(ask):
