@@ -297,9 +297,15 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
                 break
     except KeyboardInterrupt:
         note("stopping the robot")
-        client.stop()
-        _tell_summary(records, as_json)
+        try:
+            client.stop()
+        finally:
+            _tell_summary(records, as_json)
         return ExitCode.STOPPED
+    except CubistError:
+        if records:
+            _tell_summary(records, as_json)
+        raise
     _tell_summary(records, as_json)
     return verdict(records)
 

@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import cv2
 import numpy as np
 import pytest
 
+from robot.api.client import DaemonError
 from robot.cli import control
 from robot.cli.main import run
 from robot.records.run_record import FaultRecord, LinkRecord, RunEvent
@@ -18,6 +20,8 @@ from robot.records.runs import RunStore
 from robot.text.outcomes import Outcome
 from solver.errors import ExitCode
 from tests.rig.documents import NOON, EndedJobs
+
+SOLVED_ONE = "solved 1 of 1: mean 12.0 s, best 12.0 s, worst 12.0 s"
 
 Ask = Callable[..., tuple[int, list[str], EndedJobs, list[str]]]
 
@@ -29,13 +33,13 @@ def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     It returns exit code, lines, the daemon, and the jobs watched.
     """
 
-    def asked(outcomes: str, *options: str, end: str = "") -> Any:
+    def asked(outcomes: str, *options: str, end: str = "", by: Any = KeyboardInterrupt) -> Any:
         client, watched = EndedJobs(*outcomes.split()), []
 
         def watch(_: Any, run_id: str, about: str) -> None:
             watched.append(about)
             if run_id == end:
-                raise KeyboardInterrupt
+                raise by
 
         monkeypatch.setattr(control, "daemon_client", lambda: client)
         monkeypatch.setattr(control, "watch", watch)
@@ -93,7 +97,14 @@ def test_a_cube_that_the_scramble_did_not_turn_is_no_success(ask):
 def test_ctrl_c_stops_the_robot_and_tells_what_there_was(ask):
     code, lines, client, _ = ask("done solved done solved", "--cycles", "2", end="3")
     assert (code, [path for _, path, _ in client.asked]) == (ExitCode.STOPPED, ["/stop"])
-    assert lines[-1] == "solved 1 of 1: mean 12.0 s, best 12.0 s, worst 12.0 s"
+    assert lines[-1] == SOLVED_ONE
+
+
+@pytest.mark.parametrize("by", [KeyboardInterrupt, DaemonError("gone")])
+def test_cycles_before_the_daemon_went_are_told(ask, monkeypatch, by):
+    monkeypatch.setattr(EndedJobs, "stop", Mock(side_effect=DaemonError("gone")))
+    code, lines, *_ = ask("done solved done", "--cycles", "2", end="3", by=by)
+    assert (code, lines[-1]) == (ExitCode.FAILED, SOLVED_ONE)
 
 
 @pytest.fixture
