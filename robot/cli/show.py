@@ -80,18 +80,14 @@ def show(file: Path, rounds: int | None, as_json: bool) -> int:
             for step in programme.steps:
                 code, turned = _play(client, step, turned, number, as_json)
                 if code is not ExitCode.DONE:
-                    _report_end(played, as_json)
                     return code
             played = number
     except KeyboardInterrupt:
         note("stopping the robot")
         client.stop()
-        _report_end(played, as_json)
         return ExitCode.STOPPED
-    except CubistError:
+    finally:
         _report_end(played, as_json)
-        raise
-    _report_end(played, as_json)
     return ExitCode.DONE
 
 

@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from robot.api.client import DaemonError
 from robot.cli import control, show
 from robot.cli.main import run
 from solver.errors import ExitCode
@@ -112,3 +114,10 @@ def test_a_bad_programme_is_refused_before_anything_moves(play, text, said):
     code, answers, client = play("", text)
     assert (code, client.kinds) == (ExitCode.USAGE, [])
     assert said in answers[-1]["reason"]
+
+
+def test_ctrl_c_tells_the_rounds_although_the_daemon_has_gone(play, monkeypatch):
+    monkeypatch.setattr(EndedJobs, "start", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(EndedJobs, "stop", Mock(side_effect=DaemonError("gone")))
+    code, answers, _ = play("")
+    assert (code, answers[0]) == (ExitCode.FAILED, {"rounds": 0})
