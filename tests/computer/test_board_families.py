@@ -98,6 +98,7 @@ def test_avrdude_puts_a_firmware_on_the_board(programs, tmp_path):
     programs.codes["avrdude"] = 1
     for stderr, reason in (
         ("one\n two \n\navrdude done.  Thank you.\n", "two"),
+        ("one\n\nAvrdude done.  Thank you.\n", "one"),
         ("avrdude done.\n", "avrdude gave no reason"),
     ):
         programs.stderr = stderr

@@ -105,9 +105,10 @@ class AvrFamily(BoardFamily):
         ]
 
     def flash_error(self, stderr: str) -> str:
-        """Return avrdude's last line before its "avrdude done"."""
-        lines = [line for line in stderr.splitlines() if not line.startswith("avrdude done")]
-        return super().flash_error("\n".join(lines))
+        """Return avrdude's last line before its "avrdude done", or "Avrdude done" since 7.3."""
+        lines = stderr.splitlines()
+        reasons = [line for line in lines if not line.lower().startswith("avrdude done")]
+        return super().flash_error("\n".join(reasons))
 
 
 AVR = AvrFamily(
