@@ -36,7 +36,7 @@ Ints = NDArray[np.int64]
 
 PROGRESS = 16
 MAX_ROUNDS = 6
-"""Maximum rounds: two quarters for each of two faces, plus two; no shipped robot needs over 3."""
+"""Maximum rounds: two quarters for each of two faces, plus two; no shipped robot needs over 4."""
 
 
 @dataclass(frozen=True, eq=False)
