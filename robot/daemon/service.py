@@ -13,9 +13,11 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from robot.api.endpoints import LOG_LEVELS
+from robot.api.environment import read_setting, read_yes_or_no
 from robot.api.paths import runtime_directory, state_directory
 from robot.records.run_record import RunRecord
 from robot.records.storage import StorageError
@@ -64,16 +66,10 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     """Parse flags. Exit with code 2 and a message if they are wrong."""
     parser = make_parser(environ)
     found = parser.parse_args(arguments)
-    for name, option in (
-        ("CUBIST_WEB_CALIBRATE", "page_calibrates"),
-        ("CUBIST_WEB_MANAGE", "page_manages"),
-    ):
-        allowed = environ.get(name, "no")
-        if allowed not in {"yes", "no"}:
-            parser.error(f"{name}: write yes or no, not {allowed!r}")
-        setattr(found, option, getattr(found, option) or allowed == "yes")
     found.runtime_dir = found.runtime_dir or runtime_directory(environ)
     try:
+        found.page_calibrates |= read_yes_or_no(environ, "CUBIST_WEB_CALIBRATE")
+        found.page_manages |= read_yes_or_no(environ, "CUBIST_WEB_MANAGE")
         found.state_dir = found.state_dir or state_directory(environ)
     except InvalidRequest as error:
         parser.error(str(error))
@@ -89,26 +85,26 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "CUBIST_STATE_DIR, CUBIST_SIZE, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL, "
         "CUBIST_WEB_CALIBRATE and CUBIST_WEB_MANAGE (yes or no).",
     )
-    add = parser.add_argument
-    default = environ.get("CUBIST_PROFILE", DEFAULT_PROFILE)
+    add, get = parser.add_argument, partial(read_setting, environ)
+    default = get("CUBIST_PROFILE", DEFAULT_PROFILE)
     add("--profile", default=default, help="name from config/ or path of the robot's profile")
     add("--runtime-dir", type=Path, help="directory of the control socket and the lock")
     add("--state-dir", type=Path, help="directory of run records and calibration")
-    size = environ.get("CUBIST_SIZE")
+    size = get("CUBIST_SIZE") or None
     add(
         "--size",
         type=int,
         default=size,
         help="layers of the cube, if the robot takes several sizes",
     )
-    add("--port", default=environ.get("CUBIST_PORT"), help="serial port of the firmware")
-    add("--twin", default=environ.get("CUBIST_TWIN"), help="socket of a simulated robot")
+    add("--port", default=get("CUBIST_PORT") or None, help="serial port of the firmware")
+    add("--twin", default=get("CUBIST_TWIN") or None, help="socket of a simulated robot")
     add("--page-calibrates", action="store_true", help="let the page on the robot calibrate it")
     more = "let the page change the robot's profile and restart the daemon"
     add("--page-manages", action="store_true", help=more)
     again = f"the program that started this restarts it after exit code {RESTART_CODE}"
     add("--supervised", action="store_true", help=again)
-    level = environ.get("CUBIST_LOG_LEVEL", "info")
+    level = get("CUBIST_LOG_LEVEL", "info")
     add("--log-level", choices=LOG_LEVELS, default=level, help="lowest level to log (info)")
     return parser
 

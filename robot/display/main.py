@@ -15,11 +15,12 @@ from pathlib import Path
 
 from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.api.endpoints import LIVE, RUNNING_PROFILE, Program, RunRecordJson
+from robot.api.environment import read_setting
 from robot.api.paths import control_socket
 from robot.display.device import DISPLAY_LOST, LumaDisplay
 from robot.display.menu import Menu, MenuAction, MenuButton, carry_out, pressed
 from robot.display.view import Screenful, menu_view, unreachable, view_of
-from robot.settings import RobotProfile, load_profile, parse_profile
+from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, parse_profile
 from robot.settings.profile import DisplaySettings
 from robot.text.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
 from solver.errors import CubistError, InvalidRequest
@@ -43,7 +44,7 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         description="Shows the robot on the small display that its profile describes.",
         epilog="Also in the environment: CUBIST_PROFILE, CUBIST_RUNTIME_DIR, CUBIST_LANGUAGE.",
     )
-    profile = environ.get("CUBIST_PROFILE", "cubotino")
+    profile = read_setting(environ, "CUBIST_PROFILE", DEFAULT_PROFILE)
     parser.add_argument("--profile", default=profile, help="robot profile: name or file")
     parser.add_argument("--socket", type=Path, help="the daemon's socket for the display")
     return parser

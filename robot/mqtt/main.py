@@ -13,9 +13,11 @@ import socket
 import ssl
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from robot.api.endpoints import Program
+from robot.api.environment import read_setting, read_yes_or_no
 from robot.api.paths import control_socket
 from solver.errors import CubistError, InvalidRequest, shortened
 from solver.files import read_text
@@ -67,9 +69,9 @@ async def _run_until_ended(environ: Mapping[str, str], daemon: Path) -> None:
     from robot.mqtt.home_assistant import DISCOVERY_PREFIX
     from robot.mqtt.topics import Topics
 
-    get = environ.get
+    get = partial(read_setting, environ)
     tls = _tls_context(environ)
-    prefix = get("CUBIST_MQTT_DISCOVERY_PREFIX") or DISCOVERY_PREFIX
+    prefix = get("CUBIST_MQTT_DISCOVERY_PREFIX", DISCOVERY_PREFIX)
     if not re.fullmatch(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*", prefix):
         raise InvalidRequest(
             f"CUBIST_MQTT_DISCOVERY_PREFIX: {shortened(prefix)!r} is not a topic of letters, "
@@ -77,12 +79,12 @@ async def _run_until_ended(environ: Mapping[str, str], daemon: Path) -> None:
         )
     options = BrokerOptions(
         host=_require_setting(environ, "CUBIST_MQTT_HOST"),
-        port=_port(get("CUBIST_MQTT_PORT", ""), TLS_PORT if tls else PORT),
-        topics=Topics(get("CUBIST_MQTT_NAME") or socket.gethostname().split(".")[0]),
+        port=_port(get("CUBIST_MQTT_PORT"), TLS_PORT if tls else PORT),
+        topics=Topics(get("CUBIST_MQTT_NAME", socket.gethostname().split(".")[0])),
         user=get("CUBIST_MQTT_USER") or None,
         password=_read_password(environ),
         tls=tls,
-        may_start=_is_yes(environ, "CUBIST_MQTT_START"),
+        may_start=read_yes_or_no(environ, "CUBIST_MQTT_START"),
         discovery_prefix=prefix,
     )
     loop, work = asyncio.get_running_loop(), asyncio.create_task(bridge(options, daemon))
@@ -106,17 +108,10 @@ def _port(text: str, usual: int) -> int:
     return int(text)
 
 
-def _is_yes(environ: Mapping[str, str], name: str) -> bool:
-    text = environ.get(name) or "no"
-    if text not in {"yes", "no"}:
-        raise InvalidRequest(f"{name}: write yes or no, not {text[:20]!r}")
-    return text == "yes"
-
-
 def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext | None:
     """Return the TLS context that verifies the broker; None for an unencrypted connection."""
     authority = environ.get("CUBIST_MQTT_CA") or None
-    if not _is_yes(environ, "CUBIST_MQTT_TLS"):
+    if not read_yes_or_no(environ, "CUBIST_MQTT_TLS"):
         if authority:
             raise InvalidRequest("CUBIST_MQTT_CA needs CUBIST_MQTT_TLS=yes")
         return None

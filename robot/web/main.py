@@ -12,10 +12,12 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from robot.api.async_client import AsyncControlClient
 from robot.api.endpoints import Program
+from robot.api.environment import read_setting, read_yes_or_no
 from robot.api.http_server import HttpServer
 from robot.api.paths import control_socket
 from robot.records.storage import StorageError
@@ -65,10 +67,10 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "CUBIST_WEB_RUNTIME_DIR, CUBIST_WEB_STATE_DIR, CUBIST_WEB_CALIBRATE and CUBIST_WEB_MANAGE "
         "(yes or no).",
     )
-    add, get = parser.add_argument, environ.get
+    add, get = parser.add_argument, partial(read_setting, environ)
     add("--bind", default=get("CUBIST_WEB_BIND", LOOPBACK), help="address to listen on (127.0.0.1)")
     add("--port", default=get("CUBIST_WEB_PORT", str(DEFAULT_PORT)), help="port (8421; 0: any)")
-    hosts = get("CUBIST_WEB_HOSTS", "").split()
+    hosts = get("CUBIST_WEB_HOSTS").split()
     add("--host", action="append", default=hosts, help="another name of this machine")
     add("--socket", type=Path, help="the daemon's socket for the page")
     add("--runtime-dir", type=Path, help="folder for the page's address")
@@ -81,12 +83,15 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
 
 def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> PageOptions:
     """Parse flags; exits with code 2 and a message if they are wrong."""
-    parser, get = make_parser(environ), environ.get
+    parser, get = make_parser(environ), partial(read_setting, environ)
     found = parser.parse_args(arguments)
-    allowed = {name: get(name, "no") for name in ("CUBIST_WEB_CALIBRATE", "CUBIST_WEB_MANAGE")}
-    for name, value in allowed.items():
-        if value not in {"yes", "no"}:
-            parser.error(f"{name}: write yes or no, not {value!r}")
+    try:
+        calibrates = read_yes_or_no(environ, "CUBIST_WEB_CALIBRATE")
+        manages = read_yes_or_no(environ, "CUBIST_WEB_MANAGE")
+    except InvalidRequest as error:
+        parser.error(str(error))
+    if not found.bind:  # to the system it means all addresses
+        parser.error(f"--bind: name an address, for example {LOOPBACK}")
     if not (found.port.isascii() and found.port.isdigit() and int(found.port) < 65536):
         parser.error(f"--port: 0..65535 is allowed, not {found.port!r}")
     daemon = found.socket or Program.PAGE.socket_beside(control_socket(environ))
@@ -99,8 +104,8 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
         daemon=daemon,
         announce=Path(runtime) if runtime else announcement_file(daemon).parent,
         state=Path(state) if state else None,
-        calibrates=found.calibrate or allowed["CUBIST_WEB_CALIBRATE"] == "yes",
-        manages=found.manage or allowed["CUBIST_WEB_MANAGE"] == "yes",
+        calibrates=found.calibrate or calibrates,
+        manages=found.manage or manages,
         simulated_by=found.simulated_by,
     )
 

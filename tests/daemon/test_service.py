@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -26,7 +27,15 @@ from robot.calibration.versions import CubeSizes
 from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
 from robot.daemon.main import POWER_OFF_MARK, LoadedProfile, keep_manager_informed, main, serve
-from robot.daemon.service import END_SIGNALS, ON_PURPOSE, EndSignals, Notifier, hold_lock, parse
+from robot.daemon.service import (
+    END_SIGNALS,
+    ON_PURPOSE,
+    EndSignals,
+    Notifier,
+    hold_lock,
+    make_parser,
+    parse,
+)
 from robot.panel.gpio import PanelError
 from robot.records.profile_versions import ProfileVersions
 from robot.records.runs import RunStore, utc_now
@@ -69,6 +78,12 @@ def test_bad_configuration_is_for_a_person_and_never_tried_again(
 
 def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path):
     assert start(tmp_path, "--twin", str(tmp_path / "twin.sock"), "--port", "/dev/null") == 3
+
+
+def test_an_empty_setting_has_its_default(tmp_path):
+    empty = dict.fromkeys(re.findall(r"CUBIST_\w+", make_parser({}).epilog or ""), "")
+    places = ["--runtime-dir", str(tmp_path), "--state-dir", str(tmp_path)]
+    assert empty and parse(places, empty) == parse(places, {})
 
 
 def make_link(path: Path) -> None:

@@ -11,6 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.resources import files
 
 import aiohttp
@@ -23,7 +24,7 @@ from robot.web import main as page_program
 from robot.web.access import load_token
 from robot.web.announcement import PageError, announcement_file, find_page
 from robot.web.app import load_assets
-from robot.web.main import make_announcement, serving
+from robot.web.main import make_announcement, make_parser, parse, serving
 from tests.rig.page_server import TOKEN, PageVisitor
 
 MOST_BYTES = 120 * 1024
@@ -107,6 +108,14 @@ def test_addresses_that_others_can_use_come_first(bind, outward, urls, local, mo
     found = make_announcement(bind, 80, "token", "viewer")
     assert found.urls == tuple(f"http://{host}:80/#token" for host in urls)
     assert (found.process, found.local) == (os.getpid(), local)
+
+
+def test_an_empty_setting_has_its_default(capsys):
+    empty = dict.fromkeys(re.findall(r"CUBIST_\w+", make_parser({}).epilog or ""), "")
+    assert empty and parse([], empty) == parse([], {})
+    with pytest.raises(SystemExit):
+        parse(["--bind", ""], {})
+    assert "--bind: name an address" in capsys.readouterr().err
 
 
 async def test_the_program_and_the_command(daemon, short_folder, monkeypatch, capfd):
