@@ -186,7 +186,8 @@ async def _manager(
 def _listen(bind: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in bind else socket.AF_INET
-        return socket.create_server((bind, port), family=family, reuse_port=False)
+        dual = bind == "::" and socket.has_dualstack_ipv6()
+        return socket.create_server((bind, port), family=family, dualstack_ipv6=dual)
     except OSError as error:
         raise InvalidRequest(
             f"{bind} port {port}: {error.strerror or error}; choose others with --bind and --port"

@@ -118,6 +118,15 @@ def test_an_empty_setting_has_its_default(capsys):
     assert "--bind: name an address" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 on this computer")
+async def test_all_addresses_are_those_of_ipv4_too(daemon, options):
+    async with serving(replace(options, bind="::"), TOKEN) as page:
+        url = page.urls[-1].partition("#")[0]
+        assert "127.0.0.1" in url
+        async with aiohttp.ClientSession() as visitor, visitor.get(url) as answer:
+            assert answer.status == 200
+
+
 async def test_the_program_and_the_command(daemon, short_folder, monkeypatch, capfd):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     with subprocess.Popen(PROGRAM, stderr=subprocess.PIPE) as process:
