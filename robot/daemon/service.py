@@ -66,6 +66,8 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     """Parse flags. Exit with code 2 and a message if they are wrong."""
     parser = make_parser(environ)
     found = parser.parse_args(arguments)
+    if found.log_level not in LOG_LEVELS:  # argparse does not check a default
+        parser.error(f"CUBIST_LOG_LEVEL: write {', '.join(LOG_LEVELS)}, not {found.log_level!r}")
     found.runtime_dir = found.runtime_dir or runtime_directory(environ)
     try:
         found.page_calibrates |= read_yes_or_no(environ, "CUBIST_WEB_CALIBRATE")

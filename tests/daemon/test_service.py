@@ -80,10 +80,13 @@ def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path):
     assert start(tmp_path, "--twin", str(tmp_path / "twin.sock"), "--port", "/dev/null") == 3
 
 
-def test_an_empty_setting_has_its_default(tmp_path):
+def test_an_empty_setting_has_its_default_and_a_wrong_one_is_refused(tmp_path, capsys):
     empty = dict.fromkeys(re.findall(r"CUBIST_\w+", make_parser({}).epilog or ""), "")
     places = ["--runtime-dir", str(tmp_path), "--state-dir", str(tmp_path)]
     assert empty and parse(places, empty) == parse(places, {})
+    with pytest.raises(SystemExit) as ended:
+        parse(places, {"CUBIST_LOG_LEVEL": "loud"})
+    assert ended.value.code == 2 and "CUBIST_LOG_LEVEL" in capsys.readouterr().err
 
 
 def make_link(path: Path) -> None:
