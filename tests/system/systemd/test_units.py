@@ -15,7 +15,8 @@ from robot.api.endpoints import Program
 from robot.computer.families.linux import OWN_PORT
 from robot.daemon.main import POWER_OFF_MARK
 from robot.daemon.service import parse
-from robot.settings import load_profile, profile_file
+from robot.records.profile_versions import ProfileVersions
+from robot.settings import load_profile, profile_file, profile_path
 from robot.settings.boards import BOARD_TARGETS
 
 FOLDER = Path(__file__).resolve().parents[3] / "systemd"
@@ -199,9 +200,9 @@ def test_channels_of_servos_are_exported_and_no_fan_s(tmp_path):
         assert modes == {0o660}
 
 
-def board_wanted(profile: str) -> bool:
+def board_wanted(profile: str, state: str = "/nowhere") -> bool:
     command = [FOLDER / "board-wanted", FOLDER.parent / "config"]
-    environment = os.environ | {"CUBIST_PROFILE": profile}
+    environment = os.environ | {"CUBIST_PROFILE": profile, "CUBIST_STATE_DIR": state}
     return not subprocess.run(command, env=environment, check=False).returncode
 
 
@@ -226,6 +227,22 @@ def test_the_target_of_the_profile_decides_and_no_comment(tmp_path, text, wanted
     profile = tmp_path / "robot.yaml"
     profile.write_text(text)
     assert board_wanted(str(profile)) is wanted
+
+
+def test_the_profile_kept_last_decides_as_in_the_daemon(tmp_path):
+    versions = ProfileVersions(tmp_path, "cubotino-uno")
+    texts = [profile_path(name).read_text() for name in ("cubotino", "cubotino-uno")]
+    at_pins, at_board = (re.sub("name: .*", "name: cubotino-uno", text, count=1) for text in texts)
+    for step, wanted in (
+        (lambda: versions.keep(at_pins), True),
+        (lambda: versions.keep(at_board), False),
+        (lambda: versions.restore(1), True),
+        (lambda: versions.restore(0), False),
+    ):
+        kept = step()
+        kept.path.with_name(f"999999{kept.path.name[6:]}~").write_text(at_pins)
+        assert board_wanted("cubotino-uno", str(tmp_path)) is wanted
+        assert BOARD_TARGETS[versions.load().firmware.target].is_pi is wanted
 
 
 def test_pins_and_buses_belong_to_groups_that_there_are():
