@@ -40,7 +40,7 @@ def draw(view: Screenful, size: tuple[int, int], mode: str = "RGB") -> Image.Ima
     pen = ImageDraw.Draw(picture)
     mono = mode == "1"
     ink = 1 if mono else "white"
-    margin = max(1, width // 40)
+    margin = max(1, min(width // 40, height // 16))
     row = max(SMALLEST, height // 8)
     _heading(pen, view, (width, row + 2 * margin), margin, mono=mono)
     top = row + 3 * margin
@@ -64,16 +64,21 @@ def draw(view: Screenful, size: tuple[int, int], mode: str = "RGB") -> Image.Ima
 def _entries(
     pen: ImageDraw.ImageDraw, view: Screenful, box: tuple[int, int, int, int], ink: int | str
 ) -> None:
-    """Draw a list below the heading; the chosen entry is dark on a light bar."""
+    """Draw a list below the heading; the chosen entry is dark on a light bar.
+
+    If not all entries fit in readable letters, draw those around the chosen one.
+    """
     if not view.entries:
         return
     left, top, right, bottom = box
-    step = (bottom - top) // len(view.entries)
+    shown = min(len(view.entries), max(1, (bottom - top) // SMALLEST))
+    first = min(max(0, view.chosen - shown // 2), len(view.entries) - shown)
+    step = (bottom - top) // shown
     height = max(SMALLEST, step * 3 // 4)
     longest = max(view.entries, key=_font(height).getlength)
     font = _fitting(longest, right - left - 2 * left, height)
-    for number, entry in enumerate(view.entries):
-        y, is_chosen = top + number * step, number == view.chosen
+    for number, entry in enumerate(view.entries[first : first + shown], first):
+        y, is_chosen = top + (number - first) * step, number == view.chosen
         if is_chosen:
             pen.rectangle((left, y, right, y + step - 1), fill=ink)
         colour = ("black" if ink == "white" else 0) if is_chosen else ink

@@ -135,6 +135,17 @@ def test_pictures_hold_what_is_shown(controller, size, language):
     assert len({picture.tobytes() for picture in pictures.values()}) == len(pictures)
 
 
+@pytest.mark.parametrize("size", [(128, 32), (480, 32)])
+def test_a_low_display_shows_the_entries_around_the_chosen_one(size):
+    pages = [menu_view(MenuPage(chosen), ENGLISH) for chosen in range(len(ENTRIES))]
+    pictures = [draw(page, size, "1") for page in pages]
+    assert len({picture.tobytes() for picture in pictures}) == len(pictures)
+    for picture in pictures:
+        column = picture.crop((size[0] - 4, 0, size[0] - 3, size[1])).tobytes()
+        _, *bars = [len(bar) for bar in bytes(map(bool, column)).split(b"\0") if bar]
+        assert len(bars) == 1 and bars[0] >= drawing.SMALLEST, "only the chosen one's bar"
+
+
 LCD = DisplaySettings(controller="st7735", width=160, height=128, dc_gpio=27, backlight_gpio=4)
 OLED = DisplaySettings(controller="ssd1306", width=128, height=64, address=0x3D)
 SPI = DisplaySettings(controller="st7789", width=240, height=240, dc_gpio=27, reset_gpio=22)
