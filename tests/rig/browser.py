@@ -127,6 +127,38 @@ async def scene(robot: str = "cubotino", speed: float = 20, **more: Any) -> Asyn
         yield Scene(stage, folder / "run" / SOCKET_NAME, url, browser)
 
 
+ANSWER_BY_HAND = """() => {
+  globalThis.asked = [];
+  globalThis.fetch = (path, { method }) => new Promise((done) => {
+    const reply = (found, status) => done({ ok: status === 200, status, json: async () => found });
+    asked.push({ path, method, reply, isOpen: true });
+  });
+  globalThis.countAsked = (path) => asked.filter((one) => one.path.startsWith(path)).length;
+  globalThis.answer = (path, found = {}, status = 200) => {
+    for (const one of asked.filter((one) => one.isOpen && one.path.startsWith(path))) {
+      one.isOpen = false;
+      one.reply(found, status);
+    }
+    return new Promise((done) => setTimeout(done));
+  };
+  globalThis.idleWatcher = () => Object.assign(new EventTarget(), {
+    status: { last_run: { id: "12" }, job: null }, motion: null, atUs: 0, isMoving: false,
+  });
+}"""
+"""Script after which a page's requests stay open until a test answers those of a path."""
+
+
+@contextlib.asynccontextmanager
+async def page_answered_by_hand(url: str) -> AsyncIterator[BrowserPage]:
+    """Yield a page whose requests the test answers, for panels that the test makes."""
+    async with open_browser() as browser:
+        page = await browser.new_page()
+        await page.goto(url)
+        await until(page, "globalThis.cubist?.status")
+        await page.evaluate(ANSWER_BY_HAND)
+        yield page
+
+
 FAULTS_OF_SHAPE = """() => {
   const shown = (e) => e.checkVisibility() && e.getClientRects().length > 0;
   const nameOf = (e) => `${e.tagName}#${e.id} ${(e.textContent || "").trim().slice(0, 40)}`;

@@ -17,9 +17,11 @@ from tests.rig.browser import (
     hold,
     hold_down,
     needs_browser,
+    page_answered_by_hand,
     scene,
     until,
 )
+from tests.rig.page_server import TOKEN
 
 pytestmark = needs_browser
 DESK = {"width": 1280, "height": 800}
@@ -54,6 +56,48 @@ async def keep_a_profile(page: BrowserPage) -> None:
     await until(page, f"{text_of('profile-answer')}.includes('1')")
     await page.select_option("#language", "en")
     await until(page, f"{text_of('profile-answer')}.includes('after a restart')")
+
+
+TYPED = """async () => {
+  const { ProfileCard } = await import("/static/profile.js"), card = new ProfileCard(), found = {};
+  const of = (part) => document.getElementById(`profile-${part}`);
+  const type = (text) => {
+    of("text").value = text;
+    of("text").dispatchEvent(new Event("input"));
+  };
+  const note = (name) => { found[name] = [of("text").value, of("answer").textContent]; };
+  const show = async (text, version) => {
+    const versions = [{ version: 0 }, { version, is_in_force: true }];
+    await answer("/api/profile/versions", { versions });
+    await answer("/api/profile", { text, version, running: 1, ok: true });
+  };
+  document.body.append(card.element);
+  card.rights = { allowed: true };
+  card.load();
+  await show("first", 1);
+  document.querySelector("#profile-versions ul button").click();
+  await answer("/api/profile/versions/0", { reason: "busy" }, 503);
+  note("view failed");
+  type("second");
+  document.querySelector("[data-version='0']").click();
+  await show("original", 2);
+  note("went back");
+  of("keep").disabled = false; // as after a check
+  of("keep").click();
+  type("third");
+  await answer("/api/profile", { version: 3 });
+  await show("second", 3);
+  note("typed on");
+  return found;
+}"""
+
+
+async def test_the_text_that_a_person_types_in_a_profile_stays(page):
+    async with page_answered_by_hand(f"{page.url}/#{TOKEN}") as window:
+        found = await window.evaluate(TYPED)
+    assert found["view failed"] == ["first", "The profile cannot be shown: busy"]
+    assert found["went back"] == ["second", "Keep or discard your changes first."]
+    assert found["typed on"][0] == "third" and "is kept" in found["typed on"][1]
 
 
 async def restart(page: BrowserPage) -> None:

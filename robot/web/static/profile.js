@@ -132,24 +132,32 @@ export class ProfileCard {
   }
 
   async #view(version) {
-    if (this.#isChanged) return this.#say(msg("Keep or discard your changes first."));
+    if (this.#isChanged) return this.#refuse();
     try {
-      this.#open(await ask("GET", `/api/profile/versions/${version}`));
+      const profile = await ask("GET", `/api/profile/versions/${version}`);
+      if (this.#isChanged) return this.#refuse();
+      this.#open(profile);
       this.#say(msg("This is version {version}."), { version });
     } catch (error) {
-      this.#say(msg("Not kept: {why}"), { why: reasonOf(error) });
+      this.#say(msg("The profile cannot be shown: {why}"), { why: reasonOf(error) });
     }
   }
 
   async #store(method, path, body) {
+    if (!("text" in body) && this.#isChanged) return this.#refuse();
     try {
       const { version } = await ask(method, path, body);
-      this.#opened = this.#text.value;
+      // A person may have typed since.
+      this.#opened = body.text ?? this.#opened;
       await this.load();
       this.#say(msg("Version {version} is kept. It takes effect after a restart."), { version });
     } catch (error) {
       this.#say(msg("Not kept: {why}"), { why: reasonOf(error) });
     }
+  }
+
+  #refuse() {
+    this.#say(msg("Keep or discard your changes first."));
   }
 
   #say(english, values = {}) {
