@@ -30,9 +30,11 @@ from tests.rig.browser import (
     hold_down,
     needs_browser,
     open_browser,
+    page_answered_by_hand,
     scene,
     until,
 )
+from tests.rig.documents import motion_json, run_json
 from tests.rig.page_server import TOKEN
 
 pytestmark = needs_browser
@@ -317,6 +319,56 @@ async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it(page):
         assert await window.evaluate(DRAWN, [None, None, [], 0]) == "", "of an older daemon"
         for script, value, told in TRANSLATED:
             assert told in await german.evaluate(script, value)
+
+
+ASKS_AGAIN = """async ([file, name, path]) => {
+  const watcher = idleWatcher(), panel = new (await import(`/static/${file}.js`))[name](watcher);
+  const change = () => watcher.dispatchEvent(new Event("change"));
+  panel.shown = true;
+  panel.setKiosk?.(true);
+  for (let i = 0; i < 3; i++) change();
+  const counts = [countAsked(path)];
+  await answer("/api", { reason: "busy" }, 503);
+  change();
+  counts.push(countAsked(path));
+  return counts;
+}"""
+LATE_RUN = """async (record) => {
+  const panel = new (await import("/static/runs.js")).Runs(idleWatcher());
+  const opening = panel.open("12"), listing = panel.open(null);
+  await answer("/api/runs?", { runs: [] });
+  await answer("/api/runs/12", record);
+  await Promise.all([opening, listing]);
+  return document.getElementById("runs").textContent;
+}"""
+LATE_PLAN = """async ([record, motion]) => {
+  const watcher = idleWatcher(), panel = new (await import("/static/plan.js")).Plan(watcher);
+  panel.shown = true;
+  watcher.motion = motion;
+  watcher.dispatchEvent(new Event("change"));
+  await answer("/api/runs/12", record);
+  return document.getElementById("plan-moves")?.textContent;
+}"""
+
+
+async def test_panels_ask_once_and_again_after_a_failure(page):
+    panels = (
+        ("statistics", "Statistics", "/api/statistics"),
+        ("plan", "Plan", "/api/runs/12"),
+        ("runs", "Runs", "/api/runs?"),
+        ("audience", "Audience", "/api/statistics"),
+    )
+    async with page_answered_by_hand(f"{page.url}/#{TOKEN}") as window:
+        for panel in panels:
+            await window.evaluate("asked.length = 0")
+            assert await window.evaluate(ASKS_AGAIN, panel) == [1, 2], panel
+
+
+async def test_an_answer_that_comes_late_replaces_nothing(page):
+    async with page_answered_by_hand(f"{page.url}/#{TOKEN}") as window:
+        assert await window.evaluate(LATE_RUN, run_json(12)) == "There are no runs yet."
+        late = [run_json(12), motion_json(moves="R U", move_ends_us=[1, 2])]
+        assert await window.evaluate(LATE_PLAN, late) == "RU"
 
 
 COUNT_PICTURES = """() => {

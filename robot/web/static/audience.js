@@ -1,17 +1,17 @@
 // For spectators: a full-screen view, and an address that only shows the robot.
 
 import { reasonOf, seconds, spoken, t } from "./language.js";
-import { $, ask, el } from "./util.js";
+import { $, Loader, ask, el } from "./util.js";
 
 export class Audience {
   #watcher;
   #isKiosk = false;
-  #shownFor = null;
+  #loader = new Loader();
 
   constructor(watcher) {
     this.#watcher = watcher;
     watcher.addEventListener("change", () => this.#showToday());
-    spoken.addEventListener("change", () => { this.#shownFor = null; this.#showToday(); });
+    spoken.addEventListener("change", () => { this.#loader.forget(); this.#showToday(); });
     $("kiosk").addEventListener("click", () => {
       document.documentElement.requestFullscreen?.().catch(() => {});
       location.hash = "#/kiosk";
@@ -37,10 +37,9 @@ export class Audience {
     const now = new Date();
     const date = [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, "0")).join("-");
     const key = `${date} ${this.#watcher.status?.last_run?.id}`;
-    if (!this.#isKiosk || this.#shownFor === key) return;
-    const found = await ask("GET", "/api/statistics").catch(() => null);
-    if (!found) return; // the next change tries again
-    this.#shownFor = key;
+    if (!this.#isKiosk) return;
+    const found = await this.#loader.load(key, () => ask("GET", "/api/statistics")).catch(() => null);
+    if (!found) return; // after a failure, the next change tries again
     const { days: [day], best_s: best } = found, isToday = day?.day === date && day.solved;
     $("today").textContent = !isToday ? "" : t("Today: {count} solved, fastest {time}, on average {mean}. Fastest of the runs kept: {best}", {
       count: day.solved, time: seconds(day.best_s), mean: seconds(day.mean_s), best: seconds(best),

@@ -2,8 +2,8 @@
 
 import { movesDone } from "./live.js";
 import { workerOf } from "./mechanism.js";
-import { operationWords, partName, seconds, spoken, t } from "./language.js";
-import { $, ask, el, msg } from "./util.js";
+import { operationWords, reasonOf, seconds, spoken, t } from "./language.js";
+import { $, Loader, ask, el, msg } from "./util.js";
 
 const ROW = 26, LEFT = 100, WIDTH = 900;
 
@@ -14,7 +14,7 @@ export class Plan {
   #shown = false;
   #motion = null;
   #cursor = null;
-  #moves = null;
+  #loader = new Loader();
   #now = null;
   #steps = [];
   #step = null;
@@ -23,7 +23,8 @@ export class Plan {
     this.#watcher = watcher;
     watcher.addEventListener("change", () => this.#shown && this.#update());
     spoken.addEventListener("change", () => {
-      this.#motion = this.#moves = null;
+      this.#motion = null;
+      this.#loader.forget();
       if (this.#shown) this.#update();
     });
     const paint = () => { if (this.#shown) this.#paint(); requestAnimationFrame(paint); };
@@ -39,11 +40,17 @@ export class Plan {
     const { motion, status } = this.#watcher;
     if (motion && motion !== this.#motion) return this.#render(motion, true);
     const last = status?.last_run?.id;
-    if (this.#motion || !last || this.#moves === last) return this.#motion || this.#moves ? null : this.#empty();
-    this.#moves = last;
-    const record = await ask("GET", `/api/runs/${last}`).catch(() => null);
-    if (!record?.operations?.length) return this.#empty();
-    if (!this.#motion) this.#render({ operations: record.operations, moves: record.moves ?? "", purpose: "turn", duration_us: record.planned_us, greedy_us: record.greedy_us }, false);
+    if (this.#motion) return;
+    if (!last) return this.#empty();
+    let record;
+    try {
+      record = await this.#loader.load(last, () => ask("GET", `/api/runs/${last}`));
+    } catch (error) {
+      return $("plan").replaceChildren(el("p", { class: "card" }, reasonOf(error)));
+    }
+    if (!record) return;
+    if (!record.operations.length) return this.#empty();
+    this.#render({ operations: record.operations, moves: record.moves ?? "", purpose: "turn", duration_us: record.planned_us, greedy_us: record.greedy_us }, false);
   }
 
   #empty() {
@@ -52,6 +59,7 @@ export class Plan {
 
   #render(motion, isNow) {
     this.#motion = isNow ? motion : null;
+    if (isNow) this.#loader.forget();
     const count = motion.moves.split(" ").filter(Boolean).length;
     const title = motion.purpose === "look" ? t("Showing the camera the next face")
       : t(count === 1 ? "{count} move in {time}" : "{count} moves in {time}", { count, time: seconds(motion.duration_us / 1e6) });

@@ -4,7 +4,7 @@ import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, revers
 import { collage, isTimeLapse, timeLapse } from "./keepsakes.js";
 import { cubeTheme } from "./live.js";
 import { causeOf, endingOf, outcomeName, reasonOf, noteOf, remedyOf, seconds, spoken, stageName, stepOf, t, when } from "./language.js";
-import { $, ask, el, endedWell, facts, msg, prose, table } from "./util.js";
+import { $, Loader, ask, el, endedWell, facts, msg, prose, table } from "./util.js";
 
 const LISTED = 100;
 const KINDS = { solve: msg("Solve"), scramble: msg("Scramble"), home: msg("Home") };
@@ -15,7 +15,8 @@ const fileOf = (id, name) => `/api/runs/${id}/files/${name}`;
 export class Runs {
   #shown = false;
   #watcher;
-  #listed = null;
+  #loader = new Loader();
+  #opened = null;
   #replay = null;
   #record = null;
 
@@ -24,9 +25,10 @@ export class Runs {
     watcher.addEventListener("change", () => this.#shown && this.#list());
     watcher.addEventListener("record", ({ detail }) => this.#addTimeLapse(detail));
     spoken.addEventListener("change", () => {
-      this.#listed = null;
-      if (this.#record) this.#show(this.#record);
-      else if (this.#shown) this.#list();
+      if (this.#record) return this.#show(this.#record);
+      if (this.#opened !== null) return; // the run is on its way
+      this.#loader.forget();
+      if (this.#shown) this.#list();
     });
   }
 
@@ -37,34 +39,35 @@ export class Runs {
 
   /** Opens a run by its number; null: the list. */
   async open(id) {
-    if (id === null) {
-      this.#record = this.#listed = null;
-      return this.#list();
-    }
+    this.#opened = id;
+    this.#record = null;
+    this.#loader.forget();
+    if (id === null) return this.#list();
     let record;
     try {
-      record = await ask("GET", `/api/runs/${id}`);
+      record = await this.#loader.load(`run ${id}`, () => ask("GET", `/api/runs/${id}`));
     } catch (error) {
-      this.#record = this.#listed = null;
-      await this.#list();
-      return $("runs").prepend(el("p", { class: "card", role: "alert" }, reasonOf(error)));
+      this.#opened = null;
+      if (await this.#list()) $("runs").prepend(el("p", { class: "card", role: "alert" }, reasonOf(error)));
+      return;
     }
+    if (!record) return; // another view was opened
     this.#show(record);
     $("run-heading").focus();
   }
 
+  /** Shows the list, unless a run is open or on its way; true if the list or its failure is shown. */
   async #list() {
+    if (this.#opened !== null) return false;
     const key = `${this.#watcher.status?.last_run?.id} ${this.#watcher.status?.job?.run}`;
-    if (this.#listed === key || this.#record) return; // a run is open
-    this.#listed = key;
-    let listed;
     try {
-      listed = await ask("GET", `/api/runs?count=${LISTED}`);
+      const listed = await this.#loader.load(key, () => ask("GET", `/api/runs?count=${LISTED}`));
+      if (!listed) return false;
+      this.#showList([...listed.runs, ...(listed.unreadable ?? [])].sort((a, b) => Number(b.id) - Number(a.id)));
     } catch (error) {
-      return $("runs").replaceChildren(el("p", { class: "card" }, t("The list of runs cannot be loaded: {why}", { why: reasonOf(error) })));
+      $("runs").replaceChildren(el("p", { class: "card" }, t("The list of runs cannot be loaded: {why}", { why: reasonOf(error) })));
     }
-    if (this.#record) return; // a run is open
-    this.#showList([...listed.runs, ...(listed.unreadable ?? [])].sort((a, b) => Number(b.id) - Number(a.id)));
+    return true;
   }
 
   #showList(runs) {

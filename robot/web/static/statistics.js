@@ -1,7 +1,7 @@
 // The panel "Statistics": times as a histogram and a trend, outcomes, the serial line, records.
 
 import { outcomeName, reasonOf, seconds, spoken, t, whole } from "./language.js";
-import { $, ask, el, facts, msg, table } from "./util.js";
+import { $, Loader, ask, el, facts, msg, table } from "./util.js";
 
 const ASKED = 300, DAYS = 14;
 const WIDTH = 560, HEIGHT = 220, LEFT = 46, BOTTOM = 28;
@@ -9,13 +9,13 @@ const WIDTH = 560, HEIGHT = 220, LEFT = 46, BOTTOM = 28;
 export class Statistics {
   #watcher;
   #shown = false;
-  #of = null;
+  #loader = new Loader();
 
   constructor(watcher) {
     this.#watcher = watcher;
     watcher.addEventListener("change", () => this.#shown && this.#update());
     spoken.addEventListener("change", () => {
-      this.#of = null;
+      this.#loader.forget();
       if (this.#shown) this.#update();
     });
   }
@@ -27,11 +27,9 @@ export class Statistics {
 
   async #update() {
     const last = String(this.#watcher.status?.last_run?.id);
-    if (this.#of === last) return;
-    this.#of = last;
     try {
-      const [{ runs }, all] = await Promise.all([ask("GET", `/api/runs?count=${ASKED}`), ask("GET", "/api/statistics")]);
-      $("statistics").replaceChildren(...this.#cards(runs, all));
+      const found = await this.#loader.load(last, () => Promise.all([ask("GET", `/api/runs?count=${ASKED}`), ask("GET", "/api/statistics")]));
+      if (found) $("statistics").replaceChildren(...this.#cards(found[0].runs, found[1]));
     } catch (error) {
       $("statistics").replaceChildren(el("p", { class: "card" }, reasonOf(error)));
     }

@@ -68,6 +68,30 @@ export async function ask(method, path, body) {
   throw new (response.status === 401 ? NoSession : Refused)(found.reason || msg("refused"), found);
 }
 
+/** Loads once for each key. Forgets the key of a failed request, and drops an answer that comes late. */
+export class Loader {
+  #latest = null;
+
+  /** The answer to `request`; null if it is loaded already, under way, or came after a later request. */
+  async load(key, request) {
+    if (this.#latest?.key === key) return null;
+    const ours = this.#latest = { key };
+    try {
+      const answer = await request();
+      return this.#latest === ours ? answer : null;
+    } catch (error) {
+      if (this.#latest !== ours) return null;
+      this.#latest = null;
+      throw error;
+    }
+  }
+
+  /** Forgets the key, and drops the answer to a request under way. */
+  forget() {
+    this.#latest = null;
+  }
+}
+
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** A colour of the style sheet, for canvases. */
