@@ -20,6 +20,7 @@ from robot.records.run_record import FaultRecord
 from robot.settings import list_profiles, load_profile
 from robot.simulate.boards import fastest
 from robot.text.faults import RobotError
+from solver.cube.cube import from_scramble
 from tests.rig.browser import (
     LIMIT_MS,
     PHONE,
@@ -349,6 +350,23 @@ LATE_PLAN = """async ([record, motion]) => {
   await answer("/api/runs/12", record);
   return document.getElementById("plan-moves")?.textContent;
 }"""
+REPLAYED = """async (record) => {
+  const { CubeDrawing, plainColour } = await import("/static/cube.js");
+  let drawn = null;
+  const letterOf = (colour) => [..."URFDLB"].find((letter) => plainColour(letter) === colour);
+  CubeDrawing.prototype.draw = function ({ model }, colours) {
+    const letters = model.at.map((sticker) => letterOf(colours[sticker])).join("");
+    if (this.canvas.closest(".replay")) drawn = letters;
+  };
+  const opening = new (await import("/static/runs.js")).Runs(idleWatcher()).open("12");
+  await answer("/api/runs/12", record);
+  await opening;
+  const start = drawn, slider = document.querySelector(".replay input");
+  slider.value = 1000;
+  slider.dispatchEvent(new Event("input"));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return [start, drawn];
+}"""
 
 
 async def test_panels_ask_once_and_again_after_a_failure(page):
@@ -369,6 +387,19 @@ async def test_an_answer_that_comes_late_replaces_nothing(page):
         assert await window.evaluate(LATE_RUN, run_json(12)) == "There are no runs yet."
         late = [run_json(12), motion_json(moves="R U", move_ends_us=[1, 2])]
         assert await window.evaluate(LATE_PLAN, late) == "RU"
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+async def test_a_replay_begins_with_the_cube_that_was_read_and_ends_solved(page, size):
+    rotate = {"op": "rotate", "axis": "x", "start_us": 0, "duration_us": 5}
+    turn = {"op": "turn", "site": "L", "start_us": 5, "duration_us": 5}
+    operations = [rotate | {"quarter_turns": 1}, turn | {"quarter_turns": -1}]
+    before = from_scramble("L", size).facelets()
+    record = run_json(12, operations=operations, orientation="UF", planned_us=10)
+    async with page_answered_by_hand(f"{page.url}/#{TOKEN}") as window:
+        for read in (before, from_scramble("U2 R", size).facelets()):  # that of an earlier plan
+            shown = await window.evaluate(REPLAYED, record | {"facelets": read})
+            assert shown == [before, "".join(face * size**2 for face in "FRDBLU")]
 
 
 COUNT_PICTURES = """() => {

@@ -104,6 +104,19 @@ function partOf(operation, size) {
   return { axis, quarters: quarters * way, way, layers, holds: (p) => p[a] * way > edge };
 }
 
+/** The faces at sites U and F, such as "UF", once a cube held as `orientation` has been rotated. Turns do not count. */
+export function orientationAfter(orientation, operations) {
+  const model = new CubeModel(1).hold(orientation);
+  for (const operation of operations) if (operation.op === "rotate") model.perform(operation);
+  return FACES[model.at[FACES.indexOf("U")]] + FACES[model.at[FACES.indexOf("F")]];
+}
+
+/** True if each face has one colour. */
+export function isUniform({ facelets, size }) {
+  const face = size * size;
+  return [...facelets].every((letter, i) => letter === facelets[i - (i % face)]);
+}
+
 export function reversed(operations) {
   return [...operations].reverse().map((o) => ("quarter_turns" in o ? { ...o, quarter_turns: -o.quarter_turns } : o));
 }

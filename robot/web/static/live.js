@@ -1,6 +1,6 @@
 // The panel "Live": camera picture, cube, current step, fault with remedy, buttons to hold.
 
-import { CubeDrawing, CubeModel } from "./cube.js";
+import { CubeDrawing, CubeModel, isUniform } from "./cube.js";
 import { Hold } from "./hold.js";
 import { causeOf, outcomeName, reasonOf, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
 import { drawMechanism } from "./mechanism.js";
@@ -213,9 +213,4 @@ function describeCube(cube, watcher) {
   }
   if (!watcher.motion && /^(.)\1*$/.test(cube.facelets.slice(0, face)) && isUniform(cube)) return t("The cube, solved");
   return t("The cube as the robot holds it; all its stickers are known");
-}
-
-function isUniform({ facelets, size }) {
-  const face = size * size;
-  return [...facelets].every((letter, i) => letter === facelets[i - (i % face)]);
 }

@@ -1,6 +1,6 @@
 // The panel "Runs": the list, and the reading, pictures, faults and replay of one run.
 
-import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, reversed } from "./cube.js";
+import { CubeDrawing, CubeModel, coloursOf, drawNet, isUniform, orientationAfter, plainColour, poseAt, reversed } from "./cube.js";
 import { collage, isTimeLapse, timeLapse } from "./keepsakes.js";
 import { cubeTheme } from "./live.js";
 import { causeOf, endingOf, outcomeName, reasonOf, noteOf, remedyOf, seconds, spoken, stageName, stepOf, t, when } from "./language.js";
@@ -195,11 +195,13 @@ class Replay {
   constructor(record) {
     this.operations = record.operations;
     this.end = record.planned_us || 1;
-    const facelets = record.facelets ?? solvedLetters(3), size = sizeOf({ facelets });
-    const held = new CubeModel(size).hold(record.orientation ?? "UF");
-    // If the last plan ended with a solved cube, derive its start from that end.
-    this.start = record.outcome === "solved" ? undone(held, this.operations) : held;
-    this.colours = coloursOf(record.outcome === "solved" ? { facelets: solvedLetters(size) } : { facelets });
+    const facelets = record.facelets ?? solvedLetters(3), size = sizeOf({ facelets }), orientation = record.orientation ?? "UF";
+    const held = new CubeModel(size).hold(orientation);
+    const end = this.operations.reduce((model, o) => model.perform(o), held.copy()).seen(facelets);
+    // If the cube was solved otherwise than from its reading, as by a second plan, derive the start from the end.
+    const isOther = record.outcome === "solved" && !record.to && !isUniform({ facelets: end, size });
+    this.start = isOther ? undone(size, orientation, this.operations) : held;
+    this.colours = coloursOf({ facelets: isOther ? solvedLetters(size) : facelets });
     this.canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t("Replay on the cube; arrow keys turn the view") });
     this.drawing = new CubeDrawing(this.canvas);
     this.slider = el("input", { type: "range", min: 0, max: 1000, value: 0, "aria-label": t("Position in the replay"),
@@ -244,15 +246,7 @@ class Replay {
 
 const solvedLetters = (size) => [..."URFDLB"].map((f) => f.repeat(size * size)).join("");
 
-function undone(held, operations) {
-  const end = operations.reduce((model, o) => model.perform(o), held.copy());
-  const solved = new CubeModel(held.size).hold(orientationOf(end));
+function undone(size, orientation, operations) {
+  const solved = new CubeModel(size).hold(orientationAfter(orientation, operations));
   return reversed(operations).reduce((model, o) => model.perform(o), solved);
-}
-
-/** The faces at sites U and F, by the sticker with the middle index of each. */
-function orientationOf(model) {
-  const face = model.size * model.size, letter = (place) => "URFDLB"[Math.floor(model.at[place] / face)];
-  const middle = Math.floor(face / 2);
-  return letter(middle) + letter(2 * face + middle);
 }

@@ -1,6 +1,6 @@
 // The state of the robot: its status, the cube, the current motion and its clock.
 
-import { CubeModel, coloursOf, poseAt } from "./cube.js";
+import { CubeModel, coloursOf, orientationAfter, poseAt } from "./cube.js";
 import { actuatorsAt } from "./mechanism.js";
 import { reducedMotion } from "./util.js";
 
@@ -57,11 +57,8 @@ export class Watcher extends EventTarget {
   /** The cube's faces at the robot's sites U and F now, such as "UF"; null if nothing is known. */
   get heldBy() {
     if (!this.cube) return null;
-    const turns = (this.motion?.operations ?? []).filter((o) => o.op === "rotate" && o.start_us + o.duration_us <= this.atUs);
-    const model = new CubeModel(this.cube.size).hold(this.motion?.orientation ?? this.cube.orientation);
-    for (const turn of turns) model.perform(turn);
-    const face = model.size * model.size;
-    return "URFDLB"[Math.floor(model.at[0] / face)] + "URFDLB"[Math.floor(model.at[2 * face] / face)];
+    const done = (this.motion?.operations ?? []).filter((o) => o.start_us + o.duration_us <= this.atUs);
+    return orientationAfter(this.motion?.orientation ?? this.cube.orientation, done);
   }
 
   /** The position of each actuator: {from, to, share, isMoving} by name; null if unknown. */
