@@ -20,6 +20,7 @@ from robot.records.run_record import FaultRecord
 from robot.settings import list_profiles, load_profile
 from robot.simulate.boards import fastest
 from robot.text.faults import RobotError
+from robot.web.announcement import FILE_NAME, read_announcement
 from solver.cube.cube import from_scramble
 from tests.rig.browser import (
     LIMIT_MS,
@@ -400,6 +401,20 @@ async def test_a_replay_begins_with_the_cube_that_was_read_and_ends_solved(page,
         for read in (before, from_scramble("U2 R", size).facelets()):  # that of an earlier plan
             shown = await window.evaluate(REPLAYED, record | {"facelets": read})
             assert shown == [before, "".join(face * size**2 for face in "FRDBLU")]
+
+
+async def test_an_owner_who_logs_in_where_a_viewer_was_has_the_owner_s_panel(page, options):
+    await page.log_in()
+    viewer = read_announcement(options.announce / FILE_NAME).viewer_urls[0].rpartition("#")[2]
+    async with open_browser() as browser:
+        window = await browser.new_page()
+        await window.goto(f"{page.url}/#{viewer}")
+        await until(window, "document.body.classList.contains('viewer') && cubist.status")
+        assert (await page.ask("POST", "/api/viewers/withdraw", page.own))[0] == 200
+        await window.fill("#token", TOKEN)
+        await window.press("#token", "Enter")
+        await window.click("#tab-owner")
+        await window.wait_for_selector("#profile-heading")
 
 
 COUNT_PICTURES = """() => {

@@ -56,8 +56,8 @@ async function enter() {
     runs: new Runs(watcher),
     statistics: new Statistics(watcher),
     calibration: new Calibration(watcher, connection),
-    ...(viewer ? {} : { owner: new Owner(watcher) }),
   };
+  if (!viewer) panels.owner ??= new Owner(watcher);
   doing ??= new Doing(watcher);
   audience ??= new Audience(watcher);
   if (!viewer) goal ??= new GoalForm();
