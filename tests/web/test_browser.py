@@ -36,7 +36,7 @@ from tests.rig.browser import (
     scene,
     until,
 )
-from tests.rig.documents import motion_json, run_json
+from tests.rig.documents import cube_json, motion_json, run_json
 from tests.rig.page_server import TOKEN
 
 pytestmark = needs_browser
@@ -415,6 +415,42 @@ async def test_an_owner_who_logs_in_where_a_viewer_was_has_the_owner_s_panel(pag
         await window.press("#token", "Enter")
         await window.click("#tab-owner")
         await window.wait_for_selector("#profile-heading")
+
+
+PERFORMED = """async ([cube, motion]) => {
+  const { CubeModel } = await import("/static/cube.js"), connection = new EventTarget();
+  const watcher = new (await import("/static/watcher.js")).Watcher(connection);
+  const tell = (kind, detail) => connection.dispatchEvent(new CustomEvent(kind, { detail }));
+  tell("live", { cube, motion, at_us: 0 });
+  const perform = CubeModel.prototype.perform, found = [];
+  CubeModel.prototype.perform = function (operation) {
+    if (this.size === cube.size) found.at(-1)[0] += 1;
+    return perform.call(this, operation);
+  };
+  for (const at_us of [5, 10, 10, 20, 5]) {
+    tell("event", { event: "clock", at_us });
+    found.push([0]);
+    found.at(-1).push(watcher.pose.model.seen(cube.facelets), watcher.heldBy);
+  }
+  return found;
+}"""
+
+
+async def test_the_cube_in_a_motion_performs_each_operation_once_until_the_time_goes_back(page):
+    moves = ["R", "U", "F"]
+    operations = [
+        {"op": "turn", "site": site, "quarter_turns": 1, "start_us": 5 * i, "duration_us": 5}
+        for i, site in enumerate(moves)
+    ]
+    rotate = {"op": "rotate", "axis": "y", "quarter_turns": 1, "start_us": 15, "duration_us": 5}
+    cube = cube_json(from_scramble("", 4))
+    motion = motion_json(operations=[*operations, rotate], moves="R U F", duration_us=20)
+    async with page_answered_by_hand(f"{page.url}/#{TOKEN}") as window:
+        found = await window.evaluate(PERFORMED, [cube, motion])
+    assert [count for count, *_ in found] == [1, 1, 0, 2, 1]
+    states = [from_scramble(" ".join(moves[:n]), 4).facelets() for n in (1, 2, 2, 1)]
+    assert [seen for _, seen, _ in found[:3] + found[4:]] == states
+    assert [held for *_, held in found] == ["UF", "UF", "UF", "UR", "UF"]
 
 
 COUNT_PICTURES = """() => {

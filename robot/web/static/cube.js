@@ -45,12 +45,22 @@ function places(n) {
 
 const keyOf = (v) => v.map((x) => Math.round(x * 2)).join();
 
+const layouts = new Map();
+
+/** The places of a size and the index of each by its key; made once, because every model needs them. */
+function layoutOf(size) {
+  if (!layouts.has(size)) {
+    const found = places(size);
+    layouts.set(size, { places: found, index: new Map(found.map((p, i) => [keyOf(p), i])) });
+  }
+  return layouts.get(size);
+}
+
 /** Positions of the stickers: `at[place] = sticker`; places by site, stickers as the cube is drawn. */
 export class CubeModel {
   constructor(size) {
     this.size = size;
-    this.places = places(size);
-    this.index = new Map(this.places.map((p, i) => [keyOf(p), i]));
+    Object.assign(this, layoutOf(size));
     this.at = this.places.map((_, i) => i);
   }
 
@@ -121,8 +131,35 @@ export function reversed(operations) {
   return [...operations].reverse().map((o) => ("quarter_turns" in o ? { ...o, quarter_turns: -o.quarter_turns } : o));
 }
 
-/** The cube and its moving layers at a time of a motion. */
-export function poseAt(start, operations, atUs, smooth = true) {
+const endOf = (operation) => operation.start_us + Math.max(1, operation.duration_us);
+
+/** A cube in a motion. It performs each operation once for all times after it, unless the time goes back. */
+export class CubeInMotion {
+  #start;
+  #operations;
+  #model;
+  #count = 0;
+  #doneUs = 0;
+
+  /** `start`: the cube before the motion. */
+  constructor(start, operations) {
+    this.#start = this.#model = start;
+    this.#operations = operations;
+  }
+
+  /** The cube and its moving layers at a time. */
+  poseAt(atUs, smooth = true) {
+    if (atUs < this.#doneUs) [this.#model, this.#count, this.#doneUs] = [this.#start, 0, 0];
+    const before = this.#count;
+    while (this.#count < this.#operations.length && endOf(this.#operations[this.#count]) <= atUs) this.#count++;
+    const ended = this.#operations.slice(before, this.#count);
+    if (ended.length) this.#model = ended.reduce((model, o) => model.perform(o), this.#model.copy());
+    this.#doneUs = Math.max(this.#doneUs, ...ended.map(endOf));
+    return poseAt(this.#model, this.#operations.slice(this.#count), atUs, smooth);
+  }
+}
+
+function poseAt(start, operations, atUs, smooth) {
   const model = start.copy(), moving = [];
   for (const operation of operations) {
     const done = (atUs - operation.start_us) / Math.max(1, operation.duration_us);

@@ -1,6 +1,6 @@
 // The panel "Runs": the list, and the reading, pictures, faults and replay of one run.
 
-import { CubeDrawing, CubeModel, coloursOf, drawNet, isUniform, orientationAfter, plainColour, poseAt, reversed } from "./cube.js";
+import { CubeDrawing, CubeInMotion, CubeModel, coloursOf, drawNet, isUniform, orientationAfter, plainColour, reversed } from "./cube.js";
 import { collage, isTimeLapse, timeLapse } from "./keepsakes.js";
 import { cubeTheme } from "./live.js";
 import { causeOf, endingOf, outcomeName, reasonOf, noteOf, remedyOf, seconds, spoken, stageName, stepOf, t, when } from "./language.js";
@@ -200,7 +200,7 @@ class Replay {
     const end = this.operations.reduce((model, o) => model.perform(o), held.copy()).seen(facelets);
     // If the cube was solved otherwise than from its reading, as by a second plan, derive the start from the end.
     const isOther = record.outcome === "solved" && !record.to && !isUniform({ facelets: end, size });
-    this.start = isOther ? undone(size, orientation, this.operations) : held;
+    this.cube = new CubeInMotion(isOther ? undone(size, orientation, this.operations) : held, this.operations);
     this.colours = coloursOf({ facelets: isOther ? solvedLetters(size) : facelets });
     this.canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t("Replay on the cube; arrow keys turn the view") });
     this.drawing = new CubeDrawing(this.canvas);
@@ -240,7 +240,7 @@ class Replay {
   }
 
   draw() {
-    this.drawing.draw(poseAt(this.start, this.operations, this.#at), this.colours, cubeTheme());
+    this.drawing.draw(this.cube.poseAt(this.#at), this.colours, cubeTheme());
   }
 }
 

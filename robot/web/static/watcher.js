@@ -1,6 +1,6 @@
 // The state of the robot: its status, the cube, the current motion and its clock.
 
-import { CubeModel, coloursOf, orientationAfter, poseAt } from "./cube.js";
+import { CubeInMotion, CubeModel, coloursOf, orientationAfter } from "./cube.js";
 import { actuatorsAt } from "./mechanism.js";
 import { reducedMotion } from "./util.js";
 
@@ -15,7 +15,7 @@ export class Watcher extends EventTarget {
   look = null;
   mechanism = null;
   positions = null;
-  #start = null;
+  #moving = null;
   #atUs = 0;
   #heardAt = 0;
   #rate = 1;
@@ -49,9 +49,8 @@ export class Watcher extends EventTarget {
 
   /** The cube with its moving layers, and its colours; null if nothing is known. */
   get pose() {
-    if (!this.#start) return null;
-    const operations = this.motion?.operations ?? [];
-    return { ...poseAt(this.#start, operations, this.atUs, !reducedMotion()), colours: coloursOf(this.cube) };
+    if (!this.#moving) return null;
+    return { ...this.#moving.poseAt(this.atUs, !reducedMotion()), colours: coloursOf(this.cube) };
   }
 
   /** The cube's faces at the robot's sites U and F now, such as "UF"; null if nothing is known. */
@@ -111,7 +110,8 @@ export class Watcher extends EventTarget {
     this.#atUs = atUs ?? 0;
     this.#heardAt = performance.now();
     const orientation = motion?.orientation ?? this.cube?.orientation;
-    this.#start = this.cube ? new CubeModel(this.cube.size).hold(orientation) : null;
+    const start = this.cube ? new CubeModel(this.cube.size).hold(orientation) : null;
+    this.#moving = start && new CubeInMotion(start, motion?.operations ?? []);
   }
 
   #tick(atUs) {
