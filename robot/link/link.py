@@ -263,8 +263,10 @@ class Link:
         before = await self._open_session.fresh_status()
         self._raise_fault(before)
         self._raise_if_stopping()
-        await self._start(schedule, plan, gate)
         in_step = before if gate is not None else None
+        # Never that of the board's last plan, which may be an earlier link's: it is reported first.
+        self._plan_number = (before.plan + 1) % 65536
+        await self._start(schedule, plan, gate)
         status = await self._follow(len(plan.turns), schedule.duration_us, on_progress, in_step)
         self.ledger.end(status.turns_done)
         await self._look_at_drivers()
@@ -443,7 +445,6 @@ class Link:
         if plan.shapes != self._uploaded:
             messages += plan.upload()
             self._uploaded = plan.shapes
-        self._plan_number = (self._plan_number + 1) % 65536
         messages.append(PlanBegin(self._plan_number, len(plan.turns)))
         turns = plan.turn_messages()
         fitting = _fitting(turns, self.capabilities.queue_bytes)
