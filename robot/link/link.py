@@ -285,7 +285,7 @@ class Link:
         """Finish the turns in progress, then rest; a run under way raises ``Stopped``."""
         self._stopping = True
         session = self._open_session
-        session.discard()
+        session.discard_motion()
         await self._command(Hold(), Abort())
         self._raise_fault(await self._wait_for_rest())
 

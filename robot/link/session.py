@@ -185,9 +185,9 @@ class LinkSession:
         self._note_use()
         self._pump()
 
-    def discard(self) -> None:
-        """Forget messages that were not sent yet."""
-        self._window.discard()
+    def discard_motion(self) -> None:
+        """Forget motion that was not sent yet. All other messages are still sent."""
+        self._window.discard_motion()
 
     async def wait_for_delivery(self) -> None:
         """Wait until everything queued is acknowledged."""

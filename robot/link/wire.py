@@ -14,8 +14,15 @@ from robot.link.protocol import (
     MAX_PAYLOAD,
     MAX_REPLY,
     WINDOW,
+    ClearProfiles,
     EmergencyStop,
+    Go,
+    GoAt,
+    Home,
     Message,
+    PlanBegin,
+    ProfileBegin,
+    ProfileSegments,
     Turns,
 )
 
@@ -93,6 +100,9 @@ class CobsReader:
         return frame
 
 
+MOTION = (ClearProfiles, ProfileBegin, ProfileSegments, PlanBegin, Turns, Go, GoAt, Home)
+"""Messages of plans and homing."""
+
 RESEND_AFTER_S = 0.04
 LONGEST_RESEND_S = 0.1
 """Maximum wait before sending again. The line is not shared, but a busy Pi may need as long."""
@@ -147,6 +157,10 @@ class SendWindow:
     def discard(self) -> None:
         """Forget unsent messages."""
         self._waiting.clear()
+
+    def discard_motion(self) -> None:
+        """Forget unsent messages of plans and homing."""
+        self._waiting = deque(one for one in self._waiting if not isinstance(one, MOTION))
 
     def suspend(self) -> None:
         """Forget unsent messages, and send nothing until :meth:`restart`."""

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from robot.link import Link, ServoSetup, StepperSetup, TurnCheckSetup
 from robot.link.plans import Capabilities
-from robot.link.protocol import HEARTBEAT_AT_REST_MS, VERSION, BoardState, Ping, Welcome
+from robot.link.protocol import (
+    HEARTBEAT_AT_REST_MS,
+    VERSION,
+    BoardState,
+    ConfigEnd,
+    Message,
+    Ping,
+    Welcome,
+)
 from robot.link.session import LOST_AFTER_S, LinkSession
 from robot.link.wire import EMERGENCY_STOP, WireFrame
 from robot.motion.schedule import Schedule, TimedTurn
@@ -105,6 +115,28 @@ async def test_stop_finishes_the_turn(link, rig):
     status = await link.status()
     assert status.state == BoardState.IDLE and 0 < status.turns_done < 400
     assert len(rig.pins.rises(STEP_PIN)) == 100 * status.turns_done
+
+
+def stop_at(kind: type[Message], link: Link, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Stop once a message of that kind is queued, before all of it is sent. Return the stop."""
+    stops, put = list[Any](), LinkSession.put
+
+    def put_and_stop(session: LinkSession, messages: Iterable[Message]) -> None:
+        queued = list(messages)
+        put(session, queued)
+        if not stops and any(isinstance(one, kind) for one in queued):
+            stops.append(asyncio.create_task(link.stop()))
+
+    monkeypatch.setattr(LinkSession, "put", put_and_stop)
+    return stops
+
+
+async def test_a_stop_lets_a_configuration_arrive_as_a_whole(rig, monkeypatch):
+    link = await rig.homed_link("pusher")
+    stops = stop_at(ConfigEnd, link, monkeypatch)
+    await link.configure(anew=True)
+    await stops[0]
+    await link.home(["pusher"])
 
 
 @every_board
