@@ -268,6 +268,7 @@ class Link:
         self._plan_number = (before.plan + 1) % 65536
         await self._start(schedule, plan, gate)
         status = await self._follow(len(plan.turns), schedule.duration_us, on_progress, in_step)
+        self._uploaded = plan.shapes
         self.ledger.end(status.turns_done)
         await self._look_at_drivers()
         return Execution(
@@ -444,7 +445,7 @@ class Link:
         messages: list[Message] = []
         if plan.shapes != self._uploaded:
             messages += plan.upload()
-            self._uploaded = plan.shapes
+            self._uploaded = ()  # until they are known to have arrived
         messages.append(PlanBegin(self._plan_number, len(plan.turns)))
         turns = plan.turn_messages()
         fitting = _fitting(turns, self.capabilities.queue_bytes)
@@ -511,6 +512,8 @@ class Link:
                 self._note_executed(status)
                 self._raise_fault(status)
                 if status.plan != self._plan_number:
+                    if self._stopping and session.all_delivered:
+                        await self._raise_if_discarded()
                     continue
                 if in_step is not None and (events := events_between(in_step, status)):
                     raise RobotError(Fault.HOST_LOST, detail=f"out of step: {', '.join(events)}")
@@ -526,6 +529,14 @@ class Link:
                 held = status.state == BoardState.HELD
                 if held and not self._stopping and session.all_delivered:
                     session.put([Go()])
+
+    async def _raise_if_discarded(self) -> None:
+        """Raise ``Stopped`` if a stop discarded the plan before the board received any of it."""
+        status = await self._open_session.fresh_status()
+        self._raise_fault(status)
+        if status.plan != self._plan_number:
+            self.ledger.end(0)
+            raise Stopped("before it began")
 
     @contextmanager
     def _noting_loss(self) -> Iterator[None]:

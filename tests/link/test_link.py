@@ -20,6 +20,7 @@ from robot.link.protocol import (
     ConfigEnd,
     Message,
     Ping,
+    PlanBegin,
     Welcome,
 )
 from robot.link.session import LOST_AFTER_S, LinkSession
@@ -129,6 +130,21 @@ def stop_at(kind: type[Message], link: Link, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(LinkSession, "put", put_and_stop)
     return stops
+
+
+async def test_a_stop_ends_a_plan_that_has_not_reached_the_board(rig, monkeypatch):
+    """Let an earlier link run one plan, too. Afterwards nothing of the new plan is at the board."""
+    link = await rig.homed_link("pusher")
+    await link.run(to_and_fro(1))
+    await link.close()
+    link = await rig.homed_link("pusher")
+    plan = in_turn(*(stepper_move("pusher", by * (by - 1) // 2, by, LIMITS) for by in range(1, 9)))
+    stops = stop_at(PlanBegin, link, monkeypatch)
+    with pytest.raises(Stopped, match="before it began"):
+        await asyncio.wait_for(link.run(plan), 5)
+    await stops[0]
+    assert (await link.run(plan)).turns_done == 8
+    assert rig.pins.moves() == [100, -100, 36]
 
 
 async def test_a_stop_lets_a_configuration_arrive_as_a_whole(rig, monkeypatch):
