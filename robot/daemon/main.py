@@ -142,6 +142,8 @@ async def serve(
         controller.prepare()
         await open_panel(stack, controller, profile, options)
         maintenance = Maintenance(controller, profile, values, contact, make)
+        # A calibrating program is disconnected when the sockets close. Motors then turn back.
+        stack.push_async_callback(maintenance.finished)
         drift = DriftWatch(profile, values, DriftStore(options.state_dir), maintenance.adjust)
         await maintenance.begin()
         await drift.begin()
@@ -167,8 +169,7 @@ async def serve(
         await stack.enter_async_context(serving(app, options.socket_path))
         informing = asyncio.create_task(keep_manager_informed(controller, notifier))
         stack.callback(informing.cancel)
-        resolving = asyncio.create_task(_forget_resolved(controller, values))
-        stack.callback(resolving.cancel)
+        stack.callback(asyncio.create_task(_forget_resolved(controller, values)).cancel)
         await asyncio.to_thread(give_back)  # imports used memory that is not needed now
         ready = "ready" if controller.state is RobotState.IDLE else "not ready yet"
         log.info("%s: %s, listening at %s", profile.title, ready, options.socket_path)

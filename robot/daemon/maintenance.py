@@ -42,6 +42,9 @@ from solver.files import JsonMapping, JsonObject
 
 CONNECTION_ENDED = "the program that was calibrating disconnected"
 
+LEAVE_LIMIT_S = 20.0
+"""Seconds that a daemon that ends waits for motors to turn back."""
+
 MakeMachine = Callable[[RobotProfile], Machine]
 log = logging.getLogger("cubistd")
 
@@ -75,6 +78,7 @@ class Maintenance:
         self._busy = asyncio.Lock()
         self._is_open = False
         self._left = asyncio.Event()
+        self._left.set()
         self._holder: Caller | None = None
         self._taken_over: tuple[Caller, Note] | None = None
         self._changed = False
@@ -116,6 +120,16 @@ class Maintenance:
         :meth:`JobController.end_calibrating`."""
         if self._controller.end_calibrating(at):
             await self._left.wait()
+
+    async def finished(self) -> None:
+        """Wait until the session in progress, if any, has ended and its motors have turned back.
+
+        Its connection must be closed already. Wait for at most :data:`LEAVE_LIMIT_S`.
+        """
+        try:
+            await asyncio.wait_for(self._left.wait(), LEAVE_LIMIT_S)
+        except TimeoutError:
+            log.error("the calibration did not end in %g s", LEAVE_LIMIT_S)
 
     async def leave(self, taken_over: Note | None = None) -> None:
         """End the mode and put the saved values in force. ``taken_over`` names who took over.

@@ -11,14 +11,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
-from robot.api.endpoints import RobotState
+from robot.api.endpoints import SESSION_HEADER, RobotState
 from robot.api.models import StartRequest
 from robot.calibration.drift import FIRST_SOLVES, DriftRecord, DriftStore
 from robot.calibration.sighting import PoseDeviation
@@ -253,6 +255,37 @@ async def test_motion_is_stopped_before_anything_that_could_stop_it_is_closed(
     assert was_open[0]
     (ended,) = (await controller.library.runs(1)).runs
     assert ended.outcome == "stopped"
+
+
+async def test_motors_turn_back_before_a_calibrating_daemon_ends(served, fake):
+    path, cancelled = served.options.socket_path, list[bool]()
+
+    def bring_back(_: object) -> tuple[str, ...]:
+        while path.exists() and not fake.motion.cancelled.wait(0.01):
+            pass
+        cancelled.append(fake.motion.cancelled.wait(0.3))
+        return ()
+
+    async def calibrate() -> None:
+        connector = aiohttp.UnixConnector(str(path))
+        async with (
+            aiohttp.ClientSession("http://localhost", connector=connector) as client,
+            client.post("/maintenance") as lease,
+        ):
+            body = {"values": {"actuators.lid.positions_us.open": 1340}}
+            session = {SESSION_HEADER: lease.headers[SESSION_HEADER]}
+            async with client.put("/calibration", json=body, headers=session) as answer:
+                assert answer.ok
+            os.kill(os.getpid(), signal.SIGTERM)
+            with suppress(aiohttp.ClientError):
+                await lease.read()
+
+    begun: list[asyncio.Task[None]] = []
+    fake.motion.bring_back = bring_back
+    served.manager.then = lambda: begun.append(asyncio.create_task(calibrate()))
+    controller = await served.run()
+    await begun[0]
+    assert (cancelled, controller.is_calibrated) == ([False], False)
 
 
 @pytest.mark.parametrize("number", sorted({*END_SIGNALS} - {signal.SIGALRM}))  # the time limit's
