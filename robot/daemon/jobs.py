@@ -38,7 +38,8 @@ Performer = Callable[[Job, Machine], Awaitable[Outcome]]
 SLIPPED = "cube-slipped"
 UNREADABLE = "unreadable"
 
-RECONNECT_ATTEMPTS = 20
+RECONNECT_PAUSES = 20
+"""Maximum number of pauses between attempts to reconnect."""
 
 ENOUGH = 0.85
 """Fraction of the head after which the search for a faster tail ends."""
@@ -119,15 +120,19 @@ async def _solve_once(job: Job, machine: Machine, aim: Aim) -> Outcome:
 
 
 async def _reconnect(job: Job, machine: Machine) -> None:
-    """Wait for a board that was unplugged or restarts, for at most ``machine.reconnect_s``."""
-    for attempt in range(RECONNECT_ATTEMPTS):
+    """Wait for a board that was unplugged or restarts, for about ``machine.reconnect_s``.
+
+    An attempt takes several seconds of it if the port opens but no board answers.
+    """
+    pause_s = machine.reconnect_s / RECONNECT_PAUSES
+    last_begin_s = job.elapsed_s + machine.reconnect_s - pause_s
+    while True:
         try:
             return await job.run_blocking("reconnect", machine.motion.open)
         except RobotError:
-            if attempt == RECONNECT_ATTEMPTS - 1:
+            if job.elapsed_s > last_begin_s:
                 raise
-        await asyncio.sleep(machine.reconnect_s / RECONNECT_ATTEMPTS)
-    return None
+        await asyncio.sleep(pause_s)
 
 
 async def _turn_until_solved(

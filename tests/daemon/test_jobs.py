@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from robot.api.endpoints import RobotState
 from robot.api.models import StartRequest
 from robot.daemon.job import Job
 from robot.daemon.job_control import JobController
+from robot.daemon.jobs import solve
 from robot.daemon.live import LiveBoard
 from robot.machine.solve_planner import SplitPlan
 from robot.motion.schedule import Schedule
@@ -23,7 +25,7 @@ from robot.records.run_record import LinkRecord
 from robot.records.runs import RunStore, RunWriter, utc_now
 from robot.records.storage import StorageError
 from robot.settings.profile import PolicySettings
-from robot.text.faults import ScanError, Stopped
+from robot.text.faults import Fault, LinkError, ScanError, Stopped
 from robot.text.messages import JobStep
 from solver.solution import Progress
 from tests.rig.fake_robot import SCRAMBLED_CUBE, part, run_job
@@ -119,6 +121,23 @@ async def test_a_search_that_waits_for_tables_says_so_and_goes_on(watched):
         assert (job.step, job.progress, job.remaining_s) == expected
     told = [str(step) for _, step in watched.reported]
     assert told == [str(search), "making tables", "making others", str(search)]
+
+
+async def test_a_board_that_does_not_answer_is_given_up_by_the_clock(watched, fake):
+    """Let each attempt take half of the time that the board has."""
+
+    def break_off(first: object = ()) -> None:
+        raise LinkError(Fault.LINK_LOST)
+
+    def wait_in_vain() -> None:
+        fake.motion.done.append("open")
+        watched.now += 0.01
+        raise LinkError(Fault.NO_ANSWER)
+
+    fake.motion.home, fake.motion.open = break_off, wait_in_vain
+    with pytest.raises(LinkError, match="does not answer"):
+        await solve(watched.job, replace(fake.machine(), reconnect_s=0.02))
+    assert fake.motion.done == ["open"] * 2
 
 
 async def test_pictures_and_the_record_are_kept_at_the_end(watched, caplog, monkeypatch):

@@ -56,7 +56,7 @@ from vision.locate.face import FaceGrid
 from vision.measure.sticker_colours import FaceColours
 
 SPREAD = 0.01
-RECONNECT_S = 0.1
+RECONNECT_S = 2.0
 """Real seconds."""
 SEARCH_S = 60.0
 """Far more time than a first solution takes."""
