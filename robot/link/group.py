@@ -103,6 +103,12 @@ class LinkGroup:
         return functools.reduce(operator.add, (link.statistics for link in self.links.values()))
 
     @property
+    def failure(self) -> RobotError | None:
+        """The fault that broke a link, if any."""
+        sessions = [link.session for link in self.links.values() if link.session is not None]
+        return next((one.failure for one in sessions if one.failure is not None), None)
+
+    @property
     def drivers(self) -> tuple[DriverState, ...]:
         """Stepper drivers of all boards as they were after the last motion."""
         return tuple(state for link in self.links.values() for state in link.drivers)

@@ -168,6 +168,11 @@ class LinkSession:
         )
 
     @property
+    def failure(self) -> RobotError | None:
+        """The fault that ended the session; None while it lasts."""
+        return self._failure
+
+    @property
     def is_at_rest(self) -> bool:
         """True if nothing moved at the last status."""
         status = self.status

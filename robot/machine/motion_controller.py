@@ -7,6 +7,7 @@ permission; only ``bring_back`` does not.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 import time
@@ -46,6 +47,8 @@ from robot.settings.profile import FIRST_BOARD, BoardSettings, RobotProfile
 from robot.settings.stepper import Stepper
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped
 from solver.errors import InvalidRequest
+
+log = logging.getLogger("cubistd")
 
 T = TypeVar("T")
 
@@ -92,6 +95,7 @@ class MotionController:
 
     def open(self) -> None:
         """Connect and configure. Raise ``RobotError`` while an emergency stop is not cleared."""
+        self._close_broken_link()
         with self._noting_faults():
             self._connect()
 
@@ -113,6 +117,7 @@ class MotionController:
         """Home all actuators, ``first`` before the others, and go to the start positions."""
         self.require_confirmed()
         self.ledger.home_first(*first)
+        self._close_broken_link()
         with self._noting_faults():
             self._connect()
         # Not within _noting_faults: a person is asked once, and a stop must not hide that.
@@ -181,6 +186,7 @@ class MotionController:
         self._contact.require_first(actuator, self._profile.actuators[actuator], at)
         setup = next(one for one in self.setups if one.name == actuator)
         is_servo = isinstance(setup, ServoSetup)
+        self._close_broken_link()
         others = self._move_servo_start(setup, at) if is_servo else self._leave_unchecked(setup)
         with self._noting_faults():
             self._connect()
@@ -458,6 +464,17 @@ class MotionController:
             self._thread.wait(self._thread.link.configure(anew=self._anew))
             self._ready, self._anew = True, False
         return self._thread
+
+    def _close_broken_link(self) -> None:
+        """Close the link if it broke while nothing moved, so that the next connection is a new one.
+
+        Nothing is homed after that, so only something that homes first may go on.
+        """
+        if (thread := self._thread) is not None and (fault := thread.link.failure) is not None:
+            log.warning("connecting again: %s", fault)
+            self._ready = False
+            self.ledger.keep_last_positions()
+            self._disconnect()
 
     def _serial_link(self) -> LinkThread[LinkGroup]:
         ports = {name: _port_of(board) for name, board in self._boards.items()}

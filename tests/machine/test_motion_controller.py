@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -39,6 +40,7 @@ class Asked:
         self.boot_id = 7
         self.version = FIRMWARE_VERSION
         self.statistics = SessionStatistics(0, 0, 0, 0, 0, 0)
+        self.failure: RobotError | None = None
 
     def __call__(self, *_: object) -> Asked:
         self.calls.append("thread")
@@ -58,6 +60,7 @@ class Asked:
 
     async def open(self) -> dict[str, Capabilities]:
         self._note("open")
+        self.failure = None
         own = (self.boot_id, 0, ResetCause(0), 100, 100, 9000, 8000, 7000)
         return {"first": Capabilities(Board.HOST, self.version, 1, *own)}
 
@@ -184,6 +187,22 @@ def test_a_fault_ends_homing_and_a_broken_link_is_given_back(uno, error, code, c
     uno.motion.open()
     again = ["thread", "open"] if closes else []
     assert uno.calls == [*again, ("configure", False)]
+
+
+BEGINNINGS: tuple[Callable[[Robot], object], ...] = (
+    lambda robot: robot.motion.home(),
+    lambda robot: robot.motion.home_alone("lid", robot.places["lid"]),
+    lambda robot: robot.motion.open(),
+)
+
+
+@pytest.mark.parametrize("begin", BEGINNINGS)
+def test_a_cable_that_was_out_at_rest_delays_no_start(uno, begin):
+    uno.motion.home()
+    uno.calls.clear()
+    uno.board.failure = LinkError(Fault.LINK_LOST)
+    begin(uno)
+    assert uno.calls[:4] == ["close", "thread", "open", ("configure", False)]
 
 
 def test_a_stop_is_no_error(uno):
