@@ -66,6 +66,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     """Parse flags. Exit with code 2 and a message if they are wrong."""
     parser = make_parser(environ)
     found = parser.parse_args(arguments)
+    found.log_level = found.log_level.lower()
     if found.log_level not in LOG_LEVELS:  # argparse does not check a default
         parser.error(f"CUBIST_LOG_LEVEL: write {', '.join(LOG_LEVELS)}, not {found.log_level!r}")
     found.runtime_dir = found.runtime_dir or runtime_directory(environ)

@@ -86,6 +86,7 @@ def test_an_empty_setting_has_its_default_and_a_wrong_one_is_refused(tmp_path, c
     empty = dict.fromkeys(re.findall(r"CUBIST_\w+", make_parser({}).epilog or ""), "")
     places = ["--runtime-dir", str(tmp_path), "--state-dir", str(tmp_path)]
     assert empty and parse(places, empty) == parse(places, {})
+    assert parse(places, {"CUBIST_LOG_LEVEL": "INFO"}) == parse(places, {})
     with pytest.raises(SystemExit) as ended:
         parse(places, {"CUBIST_LOG_LEVEL": "loud"})
     assert ended.value.code == 2 and "CUBIST_LOG_LEVEL" in capsys.readouterr().err
