@@ -73,6 +73,12 @@ class FrontPanel:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def _is_busy(self) -> bool:
+        """Return whether the robot works, is about to work, or is calibrated."""
+        controller = self._controller
+        return controller.state in WORKING or controller.is_starting or controller.is_calibrated
+
     async def pressed(self, press: Press) -> None:
         """Carry out a press. Sound the buzzer if it is refused."""
         log.info("button: %s press", press)
@@ -80,7 +86,7 @@ class FrontPanel:
 
     async def hands(self, hands: Hands) -> None:
         """Handle hands on the pads. Lifting them starts the inspection; laying them cancels it."""
-        if self._controller.state in WORKING or self._controller.is_calibrated:
+        if self._is_busy:
             return
         if hands is Hands.LAID:
             self._call_off("hands on the pads again")
@@ -120,10 +126,9 @@ class FrontPanel:
             return
         if self._controller.is_recording:  # nothing to stop: a person has another cube
             await self._controller.finished()
-        busy = self._controller.state in WORKING or self._controller.is_calibrated
         if press is Press.VERY_LONG:
             await self._controller.shut_down(power_off=True)
-        elif busy:
+        elif self._is_busy:
             await self._controller.stop()
         else:
             kind = "home" if press is Press.LONG else "solve"

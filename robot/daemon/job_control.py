@@ -139,7 +139,7 @@ class JobController:
             released=list(self.condition.released),
             calibrating=self.is_calibrated,
             calibrator=None if self._calibrating is None else self._calibrating.report,
-            starting=self._is_starting,
+            starting=self.is_starting,
             job=None if self._job is None else self._job.status(),
             inspection_left_s=self.inspection_left_s(),
             preparation=self.preparation.state,
@@ -350,7 +350,8 @@ class JobController:
             self._releasing = None
 
     @property
-    def _is_starting(self) -> bool:
+    def is_starting(self) -> bool:
+        """Return whether a start or an acknowledgement is under way, but no job yet."""
         others = self._job or self._calibrating or self._releasing
         return self._run is not None and others is None
 

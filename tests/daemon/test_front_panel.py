@@ -97,6 +97,30 @@ async def test_a_press_before_the_record_is_complete_starts_the_next_job(
     assert [(run.kind, run.outcome) for run in runs] == [("solve", "solved"), ("home", "done")]
 
 
+async def test_a_press_stops_a_robot_that_still_connects(
+    panel, controller, fake, monkeypatch, eventually
+):
+    connecting, connected = threading.Event(), threading.Event()
+
+    def connect_slowly() -> None:
+        connecting.set()
+        assert connected.wait(LIMIT_S)
+
+    monkeypatch.setattr(fake.motion, "open", connect_slowly)
+    monkeypatch.setattr(fake.motion, "stop", connected.set)
+    controller.condition.set_fault(RobotError("link-lost"))
+    starting = asyncio.create_task(panel.pressed(Press.SHORT))
+    await eventually(connecting)
+    await panel.hands(Hands.LIFTED)  # nor does this begin an inspection
+    inspection_left_s = controller.inspection_left_s()
+    await panel.pressed(Press.SHORT)
+    connected.set()
+    await starting
+    await controller.finished()
+    assert [run.outcome for run in (await controller.library.runs(1)).runs] == ["stopped"]
+    assert (inspection_left_s, "home" in fake.motion.done) == (None, False)
+
+
 async def test_only_a_long_press_ends_an_emergency_stop_that_was_released(
     panel, controller, fake, told
 ):
