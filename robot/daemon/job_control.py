@@ -43,7 +43,7 @@ CallLater = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 """Function that calls a callback after a delay in seconds, unless its handle is cancelled."""
 
 STOP_LIMIT_S = 10.0
-"""Seconds that a run may take to end after a stop. Then an emergency stop follows."""
+"""Seconds that a run may take to come to rest after a stop. Then an emergency stop follows."""
 
 
 class JobController:
@@ -186,8 +186,11 @@ class JobController:
                 self.condition.check_emergency()  # perhaps there was one since
                 if error is not None:
                     raise error
+            run.rested.set()  # nothing moves while the disk works
+            writer = await self._begin_record(request)
+            run.rested.clear()
             job = Job(
-                await self._begin_record(request),
+                writer,
                 self.condition.report,
                 self.machine.motion.link_statistics(),
                 progressed=self.condition.publish_progress,
@@ -238,16 +241,19 @@ class JobController:
     async def _come_to_rest(self, run: MotionRun, *, held: bool = False) -> None:
         """Stop the motion of a cancelled run, unless already ``held``, and wait for the run's end.
 
-        After ``STOP_LIMIT_S`` an emergency stop follows.
+        If it still moves after ``STOP_LIMIT_S``, an emergency stop follows. The record of a job
+        that has come to rest may take longer.
         """
         try:
             async with asyncio.timeout(STOP_LIMIT_S):
                 if not held:
                     await run_in_own_thread(self.machine.motion.stop)
-                await run.ended.wait()
+                await run.rested.wait()
         except TimeoutError:
             log.error("motion did not stop in %g s: emergency stop", STOP_LIMIT_S)
             await self._emergency_stop()
+        else:
+            await run.ended.wait()
 
     @contextmanager
     def moving(self, run: MotionRun) -> Iterator[None]:
@@ -311,7 +317,7 @@ class JobController:
 
     def _end(self, run: MotionRun) -> None:
         self._run = None
-        run.ended.set()
+        run.end()
         self._restart_idle_timer()
 
     def _restart_idle_timer(self) -> None:
@@ -340,7 +346,7 @@ class JobController:
                     released = await asyncio.to_thread(self.machine.motion.power_down)
                 finally:
                     self._run = None
-                    run.ended.set()
+                    run.end()
                 if released:
                     self.condition.note_released(released)
         except CubistError as error:
@@ -628,7 +634,10 @@ class JobController:
         with self.moving(run):
             try:
                 async with video.gathering():
-                    outcome = await perform(job, self.machine)
+                    try:
+                        outcome = await perform(job, self.machine)
+                    finally:
+                        run.rested.set()
             except Stopped:
                 outcome = Outcome.STOPPED
                 job.record.reason = OUTCOMES[outcome].about

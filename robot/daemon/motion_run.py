@@ -50,13 +50,20 @@ class MotionRun:
     """A job or a trial, from before its first motion until the robot is at rest.
 
     ``cancel``: the single flag that its motion, searches and waits watch. Setting it ends the run
-    at the next safe point, the end of the turns in progress. ``ended`` is set at the end of the
-    run. ``by``: the reason for the end, if no person at the robot stopped it.
+    at the next safe point, the end of the turns in progress. ``rested`` is set while the run
+    moves nothing and only its record is written, ``ended`` at the end of the run. ``by``: the
+    reason for the end, if no person at the robot stopped it.
     """
 
     cancel: threading.Event = field(default_factory=threading.Event)
+    rested: asyncio.Event = field(default_factory=asyncio.Event)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     by: str = ""
+
+    def end(self) -> None:
+        """Note that the robot is at rest and the run is over."""
+        self.rested.set()
+        self.ended.set()
 
     @property
     def reason(self) -> RobotError:

@@ -21,6 +21,7 @@ from robot.panel.button import Press
 from robot.panel.gpio import RpiGpio
 from robot.panel.panel import Input, Output, PanelPins
 from robot.records.documents import ApiRequest, Nothing
+from robot.records.runs import RunStore, RunWriter
 from robot.text.faults import Conflict, RobotError
 from tests.rig.fake_robot import LIMIT_S
 from tests.rig.gpio import FakeModule
@@ -125,6 +126,28 @@ async def test_a_stop_that_takes_too_long_becomes_an_emergency_stop(
     await controller.stop()
     with pytest.raises(RobotError, match="emergency stop"):
         await trial
+
+
+@pytest.mark.parametrize(("owner", "name"), [(RunStore, "begin"), (RunWriter, "finish")])
+async def test_a_stop_of_a_robot_at_rest_waits_for_the_record(
+    controller, fake, monkeypatch, eventually, owner, name
+):
+    writing, written, write = threading.Event(), threading.Event(), getattr(owner, name)
+
+    def write_slowly(*arguments: Any) -> Any:
+        writing.set()
+        assert written.wait(LIMIT_S)
+        return write(*arguments)
+
+    monkeypatch.setattr("robot.daemon.job_control.STOP_LIMIT_S", 0.0)
+    monkeypatch.setattr(owner, name, write_slowly)
+    starting = asyncio.create_task(controller.start(HOME))
+    await eventually(writing)
+    stopping = asyncio.create_task(controller.stop(emergency=True))
+    _, waiting = await asyncio.wait({stopping}, timeout=0.3)
+    written.set()
+    assert await stopping and await starting
+    assert waiting and fake.motion.done.count("emergency") == 1, "not once more after the limit"
 
 
 @pytest.mark.parametrize("power_off", [False, True])
