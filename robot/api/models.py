@@ -300,9 +300,10 @@ class Event(ApiDocument):
 
     ``text`` is English; for other languages a step has ``step_code`` and ``step_parameters``.
 
-    ``state``: a new state, with its first step; ``step``: the next step in the same state;
-    ``progress``: fraction (0..1) of a turning motion, at each tenth; ``finished``: with the
-    outcome; ``record``: the record of the finished run now has its time-lapse.
+    ``state``: a new state, with its first step, or another fault in the state ``fault``; ``step``:
+    the next step in the same state; ``progress``: fraction (0..1) of a turning motion, at each
+    tenth; ``finished``: with the outcome; ``record``: the record of the finished run now has its
+    time-lapse.
 
     For viewers of the robot itself (``LIVE_EVENTS``): ``cube``: another cube, or more is known of
     it; ``look``: a face was looked at; ``motion``: a motion begins or its end changes; ``clock``:

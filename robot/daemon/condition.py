@@ -13,7 +13,7 @@ from robot.api.models import RESTING, WORKING, Event, check_transition
 from robot.daemon.service import complaint
 from robot.records.run_record import FaultRecord
 from robot.text.faults import RobotError
-from robot.text.messages import Note, coded
+from robot.text.messages import JobStep, coded
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")
@@ -40,6 +40,7 @@ class RobotCondition:
         self.robot_fault: FaultRecord | None = None
         self.emergency: FaultRecord | None = None
         self._panel_faults: dict[str, FaultRecord] = {}
+        self._shown: FaultRecord | None = None
         self._now = now
 
     @property
@@ -85,16 +86,19 @@ class RobotCondition:
             self.rest("the panel is in order again")
 
     def rest(self, text: str) -> None:
-        """Enter ``idle``, or ``fault`` if there is one."""
+        """Enter ``idle``, or ``fault`` if there is one. Publish each fault that becomes visible."""
+        before, self._shown = self._shown, self.fault
         if self.fault is None:
             self.enter(RobotState.IDLE, text)
-        else:
+        elif self.state is not RobotState.FAULT:
             self.enter(RobotState.FAULT, self.fault.cause)
+        elif self.fault != before:
+            self.publish("state", self.fault.cause)
 
     def note_released(self, released: tuple[str, ...]) -> None:
         """Note that these actuators were switched off because the robot is idle."""
         self.released, self.is_homed = released, False
-        text = Note.of("at-rest", actuators=", ".join(released))
+        text = JobStep.of("at-rest", actuators=", ".join(released))
         log.info("%s", text)
         self.publish("state", text)
 

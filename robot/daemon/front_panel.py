@@ -173,7 +173,7 @@ class FrontPanel:
         self._panel.show(event.state)
         if event.outcome in {Outcome.SOLVED, Outcome.ALREADY_SOLVED}:
             self._panel.sound("solved")
-        elif event.event == "state" and event.state == "fault":
+        elif event.event == "state" and event.state == "fault" and event.step_code != "at-rest":
             self._panel.sound("fault")
 
 

@@ -46,8 +46,7 @@ NOTES: Mapping[str, str] = {
     ),
     "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
     "nothing-before": "nothing was kept before: there is no version to go back to",
-    # Events without a job.
-    "at-rest": "at rest: {actuators} without power",
+    # Warnings about records.
     "not-recorded": "the last run is not recorded: {reason}",
     # Problems of the calibration.
     "calibrated-as-another": (
@@ -182,6 +181,7 @@ STEPS: Mapping[str, str] = {
     "turn-once": "turning: 1 move in {seconds} s",
     "turn-faster": "turning: {moves} moves in {seconds} s, with a faster end",
     "recover": "recovering: {fault}",
+    "at-rest": "at rest: {actuators} without power",
 }
 """English by code. The parameter ``fault`` is the code of a fault."""
 

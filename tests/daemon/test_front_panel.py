@@ -23,6 +23,7 @@ from tests.rig.fake_robot import LIMIT_S, run_job
 from tests.rig.gpio import FakeModule
 
 HOME = StartRequest(kind="home")
+GONE = RobotError("link-lost")
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
 
 
@@ -279,6 +280,10 @@ async def test_states_are_shown_and_endings_heard(pads, controller, fake, told):
         assert [one for one, _ in groupby(told)][-2:] == ending
     for act, expected in (
         (lambda: controller.report_panel(PanelError("GPIO 17: gone")), ["fault", "FAULT"]),
+        # Another fault is news; the same one, and motors that go to rest, are not.
+        (lambda: controller.condition.set_fault(GONE), ["fault", "FAULT"]),
+        (lambda: controller.condition.set_fault(GONE), []),
+        (lambda: controller.condition.note_released(("lid",)), ["fault"]),
         # A step during a fault, and the end of a job in one, do not repeat the sound.
         (lambda: controller.condition.publish("step", "waiting"), ["fault"]),
         (lambda: controller.condition.publish("finished", "jammed", outcome="fault"), ["fault"]),
