@@ -1,7 +1,8 @@
 """Statistics of solves as speedcubers count them: best, mean, averages of 3, 5 and 12, by day.
 
 An attempt is a solve that succeeded, or that failed after it had moves for its cube: a DNF ("did
-not finish"). Averages follow the regulations of the World Cube Association (9f8, 9f9): ``mo3`` is
+not finish"). A solve without a check afterwards does not count: nothing shows whether it succeeded.
+Averages follow the regulations of the World Cube Association (9f8, 9f9): ``mo3`` is
 the mean of three attempts. ``ao5`` and ``ao12`` leave out the best and the worst attempt; a DNF
 counts as the worst. An average that includes a DNF is a DNF itself, here None.
 """
@@ -16,7 +17,7 @@ from robot.records.documents import ApiDocument
 from robot.records.run_record import RunRecord
 from robot.text.outcomes import Outcome
 
-NOT_ATTEMPTED = frozenset({None, Outcome.ALREADY_SOLVED})
+NOT_ATTEMPTED = frozenset({None, Outcome.ALREADY_SOLVED, Outcome.DONE})
 
 
 class DayStatistics(ApiDocument):

@@ -74,6 +74,7 @@ def test_only_attempts_count_and_days_begin_with_the_latest():
     ignored: list[dict[str, Any]] = [
         {"kind": "scramble", "outcome": Outcome.DONE},
         {"outcome": Outcome.ALREADY_SOLVED},
+        {"outcome": Outcome.DONE},  # without a check
         {"outcome": Outcome.NO_CUBE, "moves": None},
         {"to": "checkerboard"},
         {"outcome": None},
