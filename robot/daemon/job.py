@@ -25,6 +25,7 @@ from robot.records.runs import EXPLANATION_NAME, RunWriter
 from robot.records.storage import StorageError
 from robot.text.faults import Stopped
 from robot.text.messages import JobStep, Note, coded
+from robot.text.outcomes import Outcome
 from solver.solution import Progress
 from vision.frame import Frame
 
@@ -195,9 +196,18 @@ class Job:
             self.record.notes += notes_of(texts)
             await self._keep(self.writer.save)
 
+    def note_end(self, outcome: Outcome) -> None:
+        """Note the outcome, and the duration without the time that the disk then takes."""
+        self._note_duration()
+        self.record.outcome = outcome
+
+    def _note_duration(self) -> None:
+        self.record.duration_s = round(self.elapsed_s, 3)
+
     async def save(self) -> None:
         """Write the record."""
-        self.record.duration_s = round(self.elapsed_s, 3)
+        if self.record.outcome is None:
+            self._note_duration()
         await self._keep(self.writer.save)
 
     def save_meanwhile(self) -> None:
@@ -216,7 +226,6 @@ class Job:
         """
         # An unexpected failure there occurs again here.
         await asyncio.gather(*self._saving, return_exceptions=True)
-        self.record.duration_s = round(self.elapsed_s, 3)
         await self._keep(self.writer.finish)
         drawn = len(self.record.photos)
         await self.save_explanation()

@@ -656,7 +656,7 @@ class JobController:
         self.library.begin_time_lapse(video, changed)
 
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
-        job.record.outcome = outcome
+        job.note_end(outcome)
         adjusted = False
         try:
             adjusted = await self._close_record(job)
