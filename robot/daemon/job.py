@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -93,6 +94,7 @@ class Job:
         self._loop = asyncio.get_running_loop()
         self._writing = asyncio.Lock()
         self._saving: set[asyncio.Task[None]] = set()
+        self._pictures_named: Counter[RobotState] = Counter()
 
     @property
     def record(self) -> RunRecord:
@@ -231,6 +233,14 @@ class Job:
         await self.save_explanation()
         if len(self.record.photos) > drawn:
             await self._keep(self.writer.save)
+
+    def name_picture(self, phase: RobotState, face: str) -> str:
+        """Return the file name of the next picture of a face, with a number.
+
+        The numbers increase over all scans of a phase, so that no scan overwrites another one.
+        """
+        self._pictures_named[phase] += 1
+        return f"{phase}-{self._pictures_named[phase]}-{face}.jpg"
 
     async def save_photo(self, names: Sequence[str], frame: Frame) -> int:
         """Save a picture with the record as JPEG, once for each name, while the job goes on.

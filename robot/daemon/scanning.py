@@ -157,9 +157,8 @@ class _Scan:
             if number == 0:
                 job.warn(await job.run_blocking(self._timing, scanner.settle))
             taken = await job.run_blocking(self._timing, scanner.take, step.looks, moved=step.moves)
-            first = len(self.images) + 1
+            earlier = list(self.images)
             self.images += await self._reduce(taken, step, is_placed=number > 0)
-            earlier = self.images[: first - 1]
             view = asyncio.create_task(self._check_view(step.looks, taken, earlier))
             self._tasks.append(view)
             if seen < count:
@@ -167,7 +166,7 @@ class _Scan:
                 await asyncio.wait({view})
             # The robot moves on while these pictures are encoded and written, but not while they
             # are checked: both at once would need the memory of both.
-            self._tasks.append(asyncio.create_task(self._show(step.looks, taken, first)))
+            self._tasks.append(asyncio.create_task(self._show(step.looks, taken)))
             if view.done():
                 view.result()
             if seen < count and await self._may_end_early():
@@ -260,16 +259,11 @@ class _Scan:
             found.looks = looks
             raise
 
-    async def _show(
-        self, looks: Sequence[FaceView], taken: Sequence[FaceImage], first: int
-    ) -> None:
-        """Show pictures to viewers, and save them with the record, numbered from ``first``."""
+    async def _show(self, looks: Sequence[FaceView], taken: Sequence[FaceImage]) -> None:
+        """Show pictures to viewers, and save them with the record."""
         for frame, shown in groupby(zip(looks, taken, strict=True), lambda look: look[1].frame):
             of_frame = list(shown)
-            names = [
-                f"{self._phase}-{first + i}-{view.face}.jpg" for i, (view, _) in enumerate(of_frame)
-            ]
-            first += len(names)
+            names = [self._job.name_picture(self._phase, view.face) for view, _ in of_frame]
             for name, (_, image) in zip(names, of_frame, strict=True):
                 self._job.record.corners[name] = image.corners
             number = await self._job.save_photo(names, frame)

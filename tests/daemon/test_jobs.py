@@ -212,6 +212,8 @@ async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(controller, fak
     assert "".join(fake.scanner.seen) == "URFDLB" * 2 + "F" + "URFDLB"
     assert fake.planner.toured_from[:3] == [None, "after the tour", "after the tour"]
     assert [note.code for note in record.notes] == ["looked-again", "looked-again-at"]
+    looks = [name for name in record.photos if name.startswith("scanning")]
+    assert looks == [f"scanning-{n}-{face}.jpg" for n, face in enumerate("URFDLB" * 2 + "F", 1)]
     assert record.facelets == SCRAMBLED_CUBE.facelets()
     assert record.reading == {
         "facelets": SCRAMBLED_CUBE.facelets(),
@@ -220,9 +222,9 @@ async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(controller, fak
         "doubtful": [],
         "runner_up": None,
     }
-    looks = [event.step_parameters for event in record.events if event.step_code == "look"]
-    assert looks[1] == {"faces": "R", "seen": "2", "count": "6"}
-    assert looks[12] == {"faces": "F", "seen": "1", "count": "1"}
+    steps = [event.step_parameters for event in record.events if event.step_code == "look"]
+    assert steps[1] == {"faces": "R", "seen": "2", "count": "6"}
+    assert steps[12] == {"faces": "F", "seen": "1", "count": "1"}
 
 
 @pytest.fixture
