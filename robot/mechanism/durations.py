@@ -46,7 +46,7 @@ def near_ends_us(profile: RobotProfile, motion: ActuatorMotion, degrees: float) 
     """Return the microseconds that a rotation is within ``degrees`` of its start, and of its end.
 
     Those at the end include settling. They are least at constant speed, as of a servo without
-    easing. A stepper is as slow when it starts as when it stops.
+    easing. A stepper is as slow when it starts as when it stops, but may swing beyond its end.
     """
     if not degrees:
         return 0, 0
@@ -54,7 +54,8 @@ def near_ends_us(profile: RobotProfile, motion: ActuatorMotion, degrees: float) 
     if motion.start is None or motion.end is None:
         left = angle_left_us(profile, motion.actuator, motion.quarters, degrees)
         settle = angle_left_us(profile, motion.actuator, motion.quarters, SQUARE_DEGREES)
-        return max(0, left - settle), left
+        made = angle_made_us(profile, motion.actuator, motion.quarters, degrees)
+        return max(0, min(left - settle, made)), left
     with _drive(profile, motion.actuator) as drive:
         moving = drive.moving_us(motion.start, motion.end, motion.held)
     first = int(moving * degrees / (90 * turns))

@@ -319,11 +319,12 @@ class StepperDrive(Drive):
 
     def angle_left_us(self, quarters: int, degrees: float) -> int:
         """See :meth:`Drive.angle_left_us`: its steps give the time, since it slows down at the end.
-        The load lags by the play, and gets nearer to the end only after taking it up."""
+        The load lags by the play; within that, it counts as square after a backward motion."""
+        play = self._settings.backlash_steps
         steps = int(degrees * (self._settings.steps_per_turn or 0) / 360)
         if quarters < 0:
-            steps = max(0, steps - self._settings.backlash_steps)
-        return _steps_left_us(self.rotation(0, quarters, held=True), steps)
+            steps = max(steps, play)
+        return _steps_left_us(self.rotation(0, quarters, held=True), steps, play)
 
     def angle_made_us(self, quarters: int, degrees: float) -> int:
         """See :meth:`Drive.angle_made_us`: its steps give the time, as if it had no play."""
@@ -360,17 +361,26 @@ def stepper_limits(stepper: Stepper, held: bool) -> StepperLimits:
     )
 
 
-def _steps_left_us(motion: MotionProfile, steps: int) -> int:
-    """Return the microseconds from when at most ``steps`` are left until the end."""
-    ticks, to_go = 0, abs(motion.end - motion.start)
+def _steps_left_us(motion: MotionProfile, steps: int, play: int) -> int:
+    """Return the microseconds from when the load comes within ``steps`` of its end for good.
+
+    With overshoot it comes near, swings beyond the end, and comes back: the last time counts.
+    """
+    forward = 1 if motion.end > motion.start else -1
+    rotor = load = motion.start - motion.end
+    ticks = near_since = 0
+    was_near = abs(load) <= steps
     for run in motion.segments:
-        if isinstance(run, StepSegment):
-            for number in range(run.count):
-                if to_go <= steps:
-                    break
-                ticks += run.interval_ticks + number * run.add_ticks
-                to_go -= 1
-    return motion.duration_us - -(-ticks // TICKS_PER_US)
+        assert isinstance(run, StepSegment)
+        for number in range(abs(run.count)):
+            ticks += run.interval_ticks + number * run.add_ticks
+            rotor += forward if run.count > 0 else -forward
+            load = min(max(load, rotor), rotor + play)
+            is_near = abs(load) <= steps
+            if is_near and not was_near:
+                near_since = ticks
+            was_near = is_near
+    return motion.duration_us - -(-near_since // TICKS_PER_US)
 
 
 def _steps_made_us(motion: MotionProfile, steps: int) -> int:

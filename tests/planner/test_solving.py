@@ -229,6 +229,18 @@ def test_a_quick_motor_waits_for_a_slow_one():
     assert pins.robot.violations == []
 
 
+@pytest.mark.parametrize("play", [0, 8])
+def test_the_next_axis_waits_until_a_layer_is_back_from_its_overshoot(play):
+    motors = load_profile("six-motor").actuators
+    more = {f"actuators.{name}.overshoot_steps": 30 for name in motors}
+    more |= {f"actuators.{name}.backlash_steps": play for name in motors}
+    mechanism = overlapping(10, **more)
+    turns = [composite_index(number % 3, 1, 3) for number in range(6)]
+    pins = PinDriver(mechanism.profile, scrambled(3, 2))
+    pins.play(plan_composites(mechanism, mechanism.start, turns).schedule())
+    assert pins.robot.violations == []
+
+
 def test_motors_that_all_differ_end_in_few_ways():
     """Use drivers with steps of three sizes and different play: alone, in 2425 ways."""
     document = load_profile("six-motor-record").model_dump(mode="json")
