@@ -145,8 +145,8 @@ class Rotary:
         for other in self.angles:
             if other != angle:
                 quarters = other - angle
-                if self.endless and quarters % 4 == 3:
-                    quarters = -1
+                if self.endless:
+                    quarters = (quarters + 1) % 4 - 1  # the short way round
                 yield other, quarters
 
     def motion(self, angle: int, other: int, quarters: int, held: bool) -> ActuatorMotion | None:

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from robot.mechanism.durations import angle_left_us, near_ends_us, rotation_us
+from robot.mechanism.durations import Rotary, angle_left_us, near_ends_us, rotation_us
 from robot.mechanism.frames import (
     ORIENTATIONS,
     between_table,
@@ -22,6 +22,7 @@ from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
 from solver.cost import AXES, COMPOSITES, composite_index, composite_of
 from solver.cube.orientation import Orientation, all_orientations
+from tests.rig.profiles import changed
 
 
 @cache
@@ -94,6 +95,13 @@ def test_opposite_grippers_carry_the_same_way_round(name):
         ways = {SITE_AXIS[site_of[motion.actuator]][1] * motion.quarters for motion in held}
         assert len(held) == 2 and len(ways) == 1
         assert (ways.pop() - step.rotation[1]) % 4 == 0
+
+
+def test_endless_grippers_turn_back_the_short_way():
+    profile = changed("four-arm", {"mechanism.grippers.R.symmetry": 1})
+    rotary = Rotary(profile, profile.mechanism.grippers["R"])
+    assert sorted(rotary.returns(3)) == [(0, 1), (1, 2), (2, -1)]
+    assert sorted(rotary.returns(0)) == [(1, 1), (2, 2), (3, -1)]
 
 
 def test_jaws_that_let_go_for_a_turn_close_when_it_is_over():
