@@ -430,7 +430,8 @@ def for_cube(profile: RobotProfile, size: int | None) -> RobotProfile:
         )
     document = profile.model_dump(mode="json", exclude_unset=True)
     changed = _merge(document, document.pop(OTHER_CUBES)[str(size)])
-    changed["cube"] = changed["cube"] | {"size": size}
+    if isinstance(changed["cube"], dict):  # otherwise the complaint is about the value itself
+        changed["cube"] = changed["cube"] | {"size": size}
     return read_document(ProfileDocument(f"{profile.name} for {size} layers", changed, {}))
 
 

@@ -65,6 +65,7 @@ WRONG = [
     ("crane", "row-1: 500, row-2: 1000", "row-1: 500, row-2: 400", "other_cubes.2", "nor fall"),
     ("crane", "edge_mm: 50.0", "edge_mm: 500.0", "other_cubes.2", "less than or equal to 120"),
     ("crane", "edge_mm: 50.0", "edge: 50.0", "other_cubes.2", "write edge_mm"),
+    ("crane", "{edge_mm: 50.0}", "", "other_cubes.2", "cube: "),
     ("crane", "row-2, row-3]}", "row-2, row-9]}", "mechanism.elevator.rows", "no position row-9"),
     ("crane", "{actuator: squisher}", "{actuator: press}", "mechanism.squisher.actuator", "no act"),
 ]
