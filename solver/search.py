@@ -25,6 +25,9 @@ OPTIONS = ("solutions", "tables", "depth")
 PATTERN = "pattern"
 """Name of a solution's last phase if the goal's own moves end it."""
 
+SHARE_FOR_GOAL = 0.5
+"""Part of the time limit for a search that finds the goal's own moves, before the search itself."""
+
 
 @dataclass(frozen=True)
 class Algorithm:
@@ -177,9 +180,11 @@ class _GoalSearch:
     def __init__(self, cube: AnyCube, request: Request, goal: Goal) -> None:
         self._cube, self._request = cube, request
         self._last: tuple[Move, ...] = ()
+        self._first: Solution | None = None
         other = goal.cube_to_solve(cube)
         if other is None:
             if goal.moves is None:
+                _find_algorithm(cube, request)
                 goal = replace(goal, moves=self._search_moves(goal))
             nearest, self._last = goal.take_back()
             other = nearest.cube_to_solve(cube)
@@ -193,25 +198,51 @@ class _GoalSearch:
             if on_better is not None:
                 on_better(self._complete(found))
 
-        target = self._request.target
+        target, limit_s = self._request.target, self._request.time_limit
         if target is not None:
             metric, size = self._request.metric, self._cube.size
             target = max(0, target - length(self._last, metric, size))
+        if self._first is not None:
+            limit_s = max(0.0, limit_s - self._first.cpu_s / self._request.threads)
         request = replace(
-            self._request, goal=None, on_better=report if on_better else None, target=target
+            self._request,
+            goal=None,
+            on_better=report if on_better else None,
+            target=target,
+            time_limit=limit_s,
         )
-        return [self._complete(found) for found in _solve(self._other, request)]
+        try:
+            return [self._complete(found) for found in _solve(self._other, request)]
+        except SearchError as error:
+            if self._first is not None:
+                error.cpu_s += self._first.cpu_s
+                error.cut_by_clock |= self._first.cut_by_clock
+            raise
 
     def _search_moves(self, goal: Goal) -> tuple[Move, ...]:
         """Return moves that turn a solved cube into the goal: the inverse of its solution."""
         assert isinstance(goal.cube, StickerCube)
-        request = replace(self._request, goal=None, on_better=None, block_costs=None, solutions=1)
-        request = replace(request, metric=LAYERED_METRICS[0])
-        solving = parse_moves(" ".join(_solve(goal.cube, request)[0].moves))
+        request = Request(
+            algorithm="reduction",
+            metric=LAYERED_METRICS[0],
+            time_limit=SHARE_FOR_GOAL * self._request.time_limit,
+            threads=self._request.threads,
+            cancel=self._request.cancel,
+            progress=self._request.progress,
+        )
+        [self._first] = _solve(goal.cube, request)
+        solving = parse_moves(" ".join(self._first.moves))
         return tuple(move.inverse for move in reversed(solving))
 
     def _complete(self, found: Solution) -> Solution:
         """Return a solution of the other cube as one of the requested cube."""
+        if self._first is not None:
+            found = replace(
+                found,
+                search_s=self._first.search_s + found.search_s,
+                cpu_s=self._first.cpu_s + found.cpu_s,
+                cut_by_clock=self._first.cut_by_clock or found.cut_by_clock,
+            )
         if not self._last:
             return replace(found, state=self._cube.facelets())
         metric, moves = found.metric, parse_moves(" ".join(found.moves))
@@ -232,13 +263,8 @@ class _GoalSearch:
 
 
 def _solve(cube: AnyCube, request: Request, mask: Mask | None = None) -> list[Solution]:
-    timed = request.cost is not None or request.block_costs is not None
-    found = algorithm_for(request.algorithm, cube.size, metric=request.metric, timed=timed)
-    function = found.load(timed=timed) if mask is None else _load_partial(mask)
-    if mask is None:
-        _refuse_unheeded(request, request.algorithm, found.options)
-    else:
-        _refuse_unheeded(request, "The search for a goal that leaves pieces free", ("solutions",))
+    found = _find_algorithm(cube, request, mask)
+    function = found.load(timed=_is_timed(request)) if mask is None else _load_partial(mask)
     cuts_before, watch = _native.clock_cuts(), SearchClock()
     try:
         solutions = function(cube, request)
@@ -254,6 +280,22 @@ def _solve(cube: AnyCube, request: Request, mask: Mask | None = None) -> list[So
     if _native.clock_cuts() == cuts_before:
         return solutions
     return [replace(solution, cut_by_clock=True) for solution in solutions]
+
+
+def _find_algorithm(cube: AnyCube, request: Request, mask: Mask | None = None) -> Algorithm:
+    """Return the request's algorithm; raises InvalidRequest if it does not fit cube or request."""
+    timed = _is_timed(request)
+    found = algorithm_for(request.algorithm, cube.size, metric=request.metric, timed=timed)
+    if mask is None:
+        _refuse_unheeded(request, request.algorithm, found.options)
+    else:
+        searcher = "The search for a goal that leaves pieces free"
+        _refuse_unheeded(request, searcher, ("solutions",))
+    return found
+
+
+def _is_timed(request: Request) -> bool:
+    return request.cost is not None or request.block_costs is not None
 
 
 def _refuse_unheeded(request: Request, searcher: str, heeded: Sequence[str]) -> None:

@@ -19,7 +19,8 @@ from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError
 from solver.goal import read_goal
 from solver.patterns import PATTERNS, patterns_of
-from solver.search import solve
+from solver.search import ALGORITHMS, make_ready, solve, solve_many
+from solver.solution import Request, SearchClock
 from tests.rig.stickers import looks_like
 from tests.rig.stickers import replay as replay_plan
 
@@ -119,6 +120,29 @@ def test_a_state_is_reached_in_its_own_colours_alone(size):
         state = given.facelets.translate(str.maketrans("URFDLB", held.faces))
         is_there = looks_like(given.facelets, state, size)
         assert read_goal(state, given).is_reached(given.cube) is is_there
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "scramble", "goal"),
+    [
+        ("reduction", "Rw U 2F D2 Lw B Uw 2R F", "R 2U F 2R D Lw B2 2F U 2L D2 Fw R2 2B U'"),
+        ("heuristic-db", "", "R 2U"),
+    ],
+)
+def test_two_searches_for_a_scattered_goal_share_the_limit(algorithm, scramble, goal):
+    given = read_state(f"--scramble {scramble}", 4)
+    request = Request(
+        algorithm=algorithm,
+        metric=ALGORITHMS[algorithm].metrics[0],
+        time_limit=1.0,
+        depth=1 if algorithm == "heuristic-db" else None,
+        goal=read_goal(str(StickerCube.solved(4).apply(goal)), given),
+    )
+    make_ready(4, Request())
+    watch = SearchClock()
+    [found] = solve_many(given.cube, request)
+    assert found.cpu_s <= 1.1
+    assert found.cpu_s == pytest.approx(watch.cpu_s(), abs=0.3)
 
 
 @pytest.mark.parametrize(
