@@ -31,12 +31,17 @@ LONGEST = 40
 MOST_BYTES = 32_000_000
 """Maximum memory of a database if no depth is requested."""
 
+MOST_BYTES_OF_DEPTH = max(MOST_BYTES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
+"""Maximum memory of a database of a requested depth: an eighth of the computer's memory, since
+tables that grow need up to three times their size for a moment."""
+
 LARGEST = 40
 """Maximum layers of a cube; the kernel numbers the blocks that turn together with one byte."""
 
 _BYTES_BESIDES_KEY = 12
 """Bytes of a position besides its key: its distance and its share of the hash table."""
 
+_MOST_POSITIONS = 2**31
 _FORMAT = 1
 _AXES = {"U": 0, "D": 0, "R": 1, "L": 1, "F": 2, "B": 2}
 
@@ -88,7 +93,8 @@ def load(size: int, request: Request) -> _native.NxnDatabase:
 
     Its depth is ``request.depth`` or, if None, as much as :data:`MOST_BYTES` allows. A damaged file
     is made again; only this process uses a database that cannot be stored. Raises SearchError if
-    making it was cancelled, BadNotation for a depth below 0.
+    making it was cancelled, BadNotation for a depth below 0, InvalidRequest for one that needs more
+    than :data:`MOST_BYTES_OF_DEPTH`.
     """
     if request.depth is not None and request.depth < 0:
         raise BadNotation(f"A database has a depth of at least 0, not {request.depth}.")
@@ -154,20 +160,27 @@ def _blocks(moves: list[Move]) -> list[int]:
 
 def _make(database: _native.NxnDatabase, request: Request, making: tables.Making) -> None:
     wanted = math.inf if request.depth is None else request.depth
-    fitting = MOST_BYTES // (8 * database.words + _BYTES_BESIDES_KEY)
-    most = fitting if request.depth is None else 2**31
+    room = MOST_BYTES if request.depth is None else MOST_BYTES_OF_DEPTH
+    fitting = min(room // (8 * database.words + _BYTES_BESIDES_KEY), _MOST_POSITIONS)
 
     def progress(positions: int) -> bool:
         by_depth = 0.0 if request.depth is None else database.depth / max(request.depth, 1)
         by_room = min(positions / fitting, 1.0) if request.depth is None else 0.0
         return making.report(max(by_depth, by_room))
 
-    grown = progress(len(database))
-    while grown and database.depth < wanted:
+    before, fits = 0, progress(len(database))
+    while fits and before < len(database) and database.depth < wanted:
         before = len(database)
-        grown = database.deepen(most, progress) and len(database) > before
+        fits = database.deepen(fitting, progress)
     if not making.is_wanted:
         raise SearchError("Making the database was stopped; the next search starts it again.")
+    if request.depth is not None and not fits:
+        raise InvalidRequest(
+            f"A database of depth {request.depth} does not fit into {room / 1e6:,.0f} MB, an eighth"
+            f" of this computer's memory: depth {database.depth} fits, depth {database.depth + 1} "
+            "does not",
+            f"use a depth of at most {database.depth}",
+        )
 
 
 def _restore(database: _native.NxnDatabase, path: Path) -> bool:

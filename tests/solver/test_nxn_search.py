@@ -10,7 +10,7 @@ import pytest
 
 from solver.cube.metrics import length
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import BadNotation, IllegalCube, SearchError
+from solver.errors import BadNotation, IllegalCube, InvalidRequest, SearchError
 from solver.nxn import database as nxn_database
 from solver.nxn.turns import counted_moves
 from solver.search import solve_many
@@ -64,6 +64,13 @@ def test_a_database_is_loaded_again_unless_it_is_damaged(cache, damage, caplog):
     assert path.stat().st_mtime_ns == made_ns
     assert (again.keys() == first.keys()).all()
     assert (again.distances() == first.distances()).all()
+
+
+def test_a_database_that_does_not_fit_names_the_depth_that_does(monkeypatch):
+    monkeypatch.setattr(nxn_database, "MOST_BYTES_OF_DEPTH", 5_000)
+    assert nxn_database.load(2, request(metric="htm", depth=2)).depth == 2
+    with pytest.raises(InvalidRequest, match=r"depth 2 fits, depth 3 does not.*at most 2"):
+        nxn_database.load(2, request(metric="htm", depth=9))
 
 
 def test_a_database_of_another_version_is_made_again(cache, caplog):
