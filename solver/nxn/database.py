@@ -184,11 +184,13 @@ def _make(database: _native.NxnDatabase, request: Request, making: tables.Making
 
 
 def _restore(database: _native.NxnDatabase, path: Path) -> bool:
-    """Fill the database from its file; return False if that is absent or damaged."""
-    if not path.exists():
+    """Fill the database from its file; return False if that cannot be opened or is damaged."""
+    try:
+        opened = path.open("rb")
+    except OSError:
         return False
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        with opened as file, np.load(file, allow_pickle=False) as stored:
             keys, distances = stored["keys"], stored["distances"]
             fits = int(stored["format"]) == _FORMAT and len(keys) == len(distances) * database.words
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:

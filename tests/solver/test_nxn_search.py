@@ -73,6 +73,13 @@ def test_a_database_that_does_not_fit_names_the_depth_that_does(monkeypatch):
         nxn_database.load(2, request(metric="htm", depth=9))
 
 
+def test_a_database_without_a_folder_is_made_in_memory(monkeypatch, caplog):
+    monkeypatch.setenv("CUBIST_CACHE_DIR", "/tmp/" + "n" * 300)
+    with caplog.at_level(logging.WARNING):
+        assert nxn_database.load(2, request()).depth == DEPTH
+    assert ["cannot keep the database" in one.message for one in caplog.records] == [True]
+
+
 def test_a_database_of_another_version_is_made_again(cache, caplog):
     first = nxn_database.load(2, request())
     (path,) = cache.iterdir()
