@@ -19,7 +19,7 @@ from solver.goal import Goal, rename_moves
 from solver.mask import Mask
 from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
-OPTIONS = ("solutions", "tables", "depth")
+OPTIONS = ("solutions", "tables", "depth", "centres")
 """Parts of a request that only some algorithms support."""
 
 PATTERN = "pattern"
@@ -60,7 +60,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             METRICS,
             "Kociemba's two phases; good at once, better with time",
             timed="solver.two_phase:search",
-            options=("solutions",),
+            options=("solutions", "centres"),
         ),
         "optimal": Algorithm(
             "solver.optimal:search",
@@ -290,7 +290,7 @@ def _find_algorithm(cube: AnyCube, request: Request, mask: Mask | None = None) -
         _refuse_unheeded(request, request.algorithm, found.options)
     else:
         searcher = "The search for a goal that leaves pieces free"
-        _refuse_unheeded(request, searcher, ("solutions",))
+        _refuse_unheeded(request, searcher, ("solutions", "centres"))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from solver import _native, tables
 from solver.cost import IMPOSSIBLE, CostModel, TurnCosts, composites_of, moves_of
-from solver.cube.centres import add_turns, count_turns, turn_alone
+from solver.cube.centres import add_turns, count_turns, require_possible, turn_alone
 from solver.cube.cube import Cube
 from solver.cube.metrics import length
 from solver.cube.notation import parse_moves
@@ -39,8 +39,11 @@ NO_LIMIT = 0xFFFFFFFF
 def search(cube: Cube, request: Request) -> list[Solution]:
     """Return the best solutions found, at least one, however short the time.
 
-    Raises SearchError if stopped before any, or if the robot can turn too few faces.
+    Raises SearchError if stopped before any, or if the robot can turn too few faces, InvalidRequest
+    for turns of the centres that no solution makes.
     """
+    if request.centres is not None:
+        require_possible(cube, request.centres)
     start = None if request.cost is None else ready_from(request.cost)
     metric = request.metric if start is None else start.metric
     two_phase = kernel(metric, request)

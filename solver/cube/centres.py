@@ -39,15 +39,23 @@ def add_turns(first: CentreTurns, second: CentreTurns) -> CentreTurns:
 def turn_upright(cube: Cube, turned: CentreTurns) -> CentreTurns:
     """Return the turns that a solution of ``cube`` must make to leave ``turned`` centres upright.
 
-    Every quarter turn exchanges corners and turns a centre, so both are odd or both even. Raises
-    InvalidRequest if they are not: some centre has a quarter turn that is missing in ``turned``.
+    Raises InvalidRequest if there are none; see :func:`require_possible`.
+    """
+    require_possible(cube, turned)
+    return tuple(-quarters % 4 for quarters in turned)
+
+
+def require_possible(cube: Cube, turned: CentreTurns) -> None:
+    """Raise InvalidRequest if no solution of ``cube`` turns the centres like this, or back.
+
+    Every quarter turn exchanges corners and turns a centre, so both are odd or both even. If not,
+    some centre has a quarter turn that is missing in ``turned``.
     """
     if sum(turned) % 2 != permutation_parity(cube.corners[:, 0]):
         raise InvalidRequest(
             "With these centres no turns solve the cube and leave all of them upright",
             'Name each centre that is turned now, as in --centres-turned "U2 R"',
         )
-    return tuple(-quarters % 4 for quarters in turned)
 
 
 def name_turns(turned: CentreTurns) -> dict[str, int]:

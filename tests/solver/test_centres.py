@@ -117,3 +117,7 @@ def test_turned_centres_are_named_and_the_impossible_is_refused():
     assert name_turns(count_turns(parse_moves("M D' y B"))) == {"R": 1, "F": -1}
     with pytest.raises(InvalidRequest, match="--centres-turned"):
         turn_upright(Cube.from_moves("R"), (0,) * 6)
+    with pytest.raises(InvalidRequest, match="--centres-turned"):
+        solve_many(Cube.from_moves("R"), Request(centres=(0,) * 6))
+    with pytest.raises(InvalidRequest, match="optimal has no option centres"):
+        solve_many(Cube.from_moves("R"), Request(algorithm="optimal", centres=(0, 3, 0, 0, 0, 0)))
