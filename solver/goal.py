@@ -34,7 +34,7 @@ from solver.cube.notation import Move, parse_moves
 from solver.cube.orientation import Orientation, all_orientations, held_with, site_facelets, upright
 from solver.cube.pieces import spin
 from solver.cube.pocket import PocketCube, whole_rotations
-from solver.cube.reading import SCRAMBLE, GivenCube, are_cubies, read_state
+from solver.cube.reading import GivenCube, are_cubies, read_state, scramble_in
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, InvalidRequest
 from solver.mask import PARTS, Mask, is_drawing, read_drawing, read_part
@@ -156,8 +156,9 @@ def read_goal(text: str, given: GivenCube) -> Goal:
         return Goal.make_partial(mask)
     if _is_state(text, size):
         return _make_in_colours(read_state(text, size), given)
+    moves = scramble_in(text)
     try:
-        return _make_as_held(text.strip().removeprefix(SCRAMBLE).strip(), given, "")
+        return _make_as_held(text if moves is None else moves, given, "")
     except BadNotation as error:
         if get_close_matches(name, [*PATTERNS, *PARTS], 1) or name.replace("-", "").isalpha():
             text = f"There is no pattern {text!r}, and {str(error)[0].lower()}{str(error)[1:]}"

@@ -23,7 +23,7 @@ from solver.cube.cube import AnyCube, Cube
 from solver.cube.facelets import FACES
 from solver.cube.metrics import length
 from solver.cube.notation import parse_moves, signed_quarters
-from solver.cube.reading import SCRAMBLE, UPRIGHT, GivenCube, read_state
+from solver.cube.reading import UPRIGHT, GivenCube, read_state, scramble_in
 from solver.errors import CubistError, IllegalCube, InvalidRequest
 from solver.goal import Goal, read_goal
 from solver.search import ALGORITHMS, algorithm_for, solve_many
@@ -369,8 +369,7 @@ def find_turned_centres(text: str, given: GivenCube, wanted: Wanted) -> CentreTu
     told = wanted["centres_turned"]
     if told is not None:
         return count_turns(parse_moves(told))
-    made = text.removeprefix(SCRAMBLE) if text.startswith(SCRAMBLE) else ""
-    own = dict(zip(FACES, count_turns(parse_moves(made)), strict=True))
+    own = dict(zip(FACES, count_turns(parse_moves(scramble_in(text) or "")), strict=True))
     return tuple(own[face] for face in given.held.faces)
 
 

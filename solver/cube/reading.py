@@ -56,10 +56,10 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
     20 Singmaster words of a 3x3x3; or ``--scramble`` and moves. Without ``size``, the number of
     facelets determines it; it is 3 if there are none. Raises BadNotation or IllegalCube.
     """
-    text = text.translate(_UNSEEN).strip()
-    if text.split()[:1] == [SCRAMBLE]:
-        moves = _strip_quotes(text.removeprefix(SCRAMBLE).strip())
+    moves = scramble_in(text)
+    if moves is not None:
         return _recognize(StickerCube.solved(size or 3).apply(moves).letters, size or 3)
+    text = text.translate(_UNSEEN).strip()
     size = size or _size_of(text)
     if size == 3 and are_cubies(text.split()):
         cube = Cube.from_singmaster(text.upper())
@@ -74,6 +74,14 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
             advice = f"If these are moves, write them after {SCRAMBLE}."
             raise BadNotation(f"{error} {advice}") from None
         raise
+
+
+def scramble_in(text: str) -> str | None:
+    """Return the moves after :data:`SCRAMBLE`, without quotes; None if the text is no scramble."""
+    text = text.translate(_UNSEEN).strip()
+    if text.split()[:1] != [SCRAMBLE]:
+        return None
+    return _strip_quotes(text.removeprefix(SCRAMBLE).strip())
 
 
 def parse_state(text: str, size: int | None = None) -> AnyCube:

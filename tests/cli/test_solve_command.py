@@ -70,7 +70,7 @@ def test_a_robot_s_plan_has_the_promised_keys(solve):
 
 
 def test_a_stream_of_states_is_one_process(solve):
-    code, answers, _ = solve("--scramble", "-", stdin="R\nR U\n\nR U F")
+    code, answers, _ = solve("--scramble", "-", stdin='R\n"R U"\n\nR U F')
     assert code == 0
     assert [answer["length"] for answer in answers] == [1, 2, 3]
     assert (answers[0]["lower_bound"], answers[0]["optimal"]) == (1, True)
@@ -111,6 +111,8 @@ def test_a_goal_and_the_centres_are_told(solve):
     code, (answer,), _ = solve(*arguments)
     assert (code, answer["to"], answer["moves"]) == (0, "R U2", "U")
     assert answer["centres_turned"] == {"R": 1, "U": 2}
+    _, (answer,), _ = solve("-", "--to", '--scramble "R U2"', stdin='--scramble "R U"')
+    assert (answer["moves"], answer["centres_turned"]) == ("U", {"R": 1, "U": 2})
     _, (answer,), _ = solve("--scramble", "x M", "--time-limit", "0.1")
     assert answer["centres_turned"] == {}
     upright = ("--scramble", "R U2 F'", "--centres", "--time-limit", "0.1")
