@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -50,8 +51,9 @@ def profile_path(name: str) -> Path:
     """Return the file of the profile called ``name``. Raise :class:`BadProfile` if unknown."""
     for folder in profile_folders():
         path = folder / f"{name}.yaml"
-        if path.is_file():
-            return path
+        with contextlib.suppress(OSError):  # no file has a name as long as this
+            if path.is_file():
+                return path
     known = ", ".join(require_profiles())
     raise BadProfile(
         (), f"no profile named {shortened(name)}; available: {known} (or give a path to a .yaml)"

@@ -83,10 +83,11 @@ def test_a_wrong_profile_is_told_with_line_and_key_and_the_others_are_answered_f
         assert any(each["key"] == "cube.sise" and each["line"] > 0 for each in found["complaints"])
         assert run([command, "check", str(path)]) == 2
         assert "cube.sise" in capfd.readouterr().out
-    assert run(["config", "check", "nowhere", "cubotino"]) == 2
+    assert run(["config", "check", "nowhere", "n" * 300, "cubotino"]) == 2
     out, err = capfd.readouterr()
-    missing, right = out.splitlines()
+    missing, long, right = out.splitlines()
     assert "no profile named nowhere" in missing
+    assert "no profile named nnn" in long
     assert (right, err) == ("cubotino: CUBOTino, a flipper with two servos: all right", "")
 
 
