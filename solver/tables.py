@@ -61,9 +61,10 @@ def cache_directory() -> Path:
 
     Raises InvalidRequest if there is none of these.
     """
-    for variable in ("CUBIST_CACHE_DIR", "CACHE_DIRECTORY"):
-        if chosen := os.environ.get(variable):
-            return Path(chosen.split(":")[0])
+    if chosen := os.environ.get("CUBIST_CACHE_DIR"):
+        return Path(chosen)
+    if given := os.environ.get("CACHE_DIRECTORY"):  # systemd separates several by colons
+        return Path(given.split(":")[0])
     return user_directory("XDG_CACHE_HOME", ".cache", "CUBIST_CACHE_DIR") / "cubist"
 
 

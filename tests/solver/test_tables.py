@@ -336,6 +336,14 @@ TEXTS = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=
 PATHS = TEXTS | TEXTS.map("/".__add__)
 
 
+def test_only_systemd_s_folders_are_a_list(monkeypatch):
+    monkeypatch.setenv("CACHE_DIRECTORY", "/var/cache/a:/var/cache/b")
+    monkeypatch.setenv("CUBIST_CACHE_DIR", "/tmp/a:b")
+    assert tables.cache_directory() == Path("/tmp/a:b")
+    monkeypatch.delenv("CUBIST_CACHE_DIR")
+    assert tables.cache_directory() == Path("/var/cache/a")
+
+
 @given(PATHS, PATHS)
 def test_the_environment_counts_if_it_names_a_folder(home, cache):
     """Check also that nothing is ever written to the current directory."""
