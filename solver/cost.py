@@ -43,6 +43,16 @@ def moves_of(composites: Iterable[int]) -> tuple[str, ...]:
     return tuple(move for index in composites for move in _write(index))
 
 
+def turns_of(composites: Iterable[int]) -> tuple[Move, ...]:
+    """Return the composites as turns of single faces, each axis's first face first."""
+    return tuple(
+        Move(face, quarters)
+        for axis, *both in map(composite_of, composites)
+        for face, quarters in zip(AXES[axis], both, strict=True)
+        if quarters
+    )
+
+
 @cache
 def _write(composite: int) -> tuple[str, ...]:
     axis, *quarters = composite_of(composite)

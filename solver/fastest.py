@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from solver import _native, optimal, two_phase
-from solver.cost import CostModel, moves_of
+from solver.cost import CostModel, moves_of, turns_of
 from solver.cube.cube import Cube
 from solver.cube.metrics import length
-from solver.cube.notation import parse_moves
 from solver.solution import Progress, Request, SearchClock, Solution, seconds_of
 
 LOOK_S = 1.0
@@ -51,13 +50,12 @@ class _FastestSearch:
         self._find()
         while self.bound_us < self.best_us and self._prove():
             pass
-        moves = moves_of(self.best)
-        count = length(parse_moves(" ".join(moves)), self.request.metric)
+        count = length(turns_of(self.best), self.request.metric)
         return Solution(
             state=self.cube.facelets(),
             algorithm="optimal",
             metric=self.request.metric,
-            moves=moves,
+            moves=moves_of(self.best),
             length=count,
             optimal=count == 0,
             lower_bound=0,

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from solver import _native, two_phase
-from solver.cost import moves_of
+from solver.cost import moves_of, turns_of
 from solver.cube.cube import AnyCube, Cube
 from solver.cube.metrics import length as count_moves
-from solver.cube.notation import parse_moves
 from solver.errors import InvalidRequest, SearchError
 from solver.mask import Mask, draw_fitting
 from solver.solution import PROVEN, Request, SearchClock, Solution
@@ -172,15 +171,14 @@ class _PartialSearch:
         return found.length if found.cost_us is None else found.cost_us
 
     def _describe(self, composites: tuple[int, ...], length: int, cost: int) -> Solution:
-        moves = moves_of(composites)
         is_timed = self.start is not None
         if is_timed:
-            length = count_moves(parse_moves(" ".join(moves)), self.request.metric)
+            length = count_moves(turns_of(composites), self.request.metric)
         return Solution(
             state=self.cube.facelets(),
             algorithm=ALGORITHM,
             metric=self.request.metric,
-            moves=moves,
+            moves=moves_of(composites),
             length=length,
             optimal=False,
             lower_bound=0,

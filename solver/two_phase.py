@@ -9,11 +9,10 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from solver import _native, tables
-from solver.cost import IMPOSSIBLE, CostModel, TurnCosts, composites_of, moves_of
+from solver.cost import IMPOSSIBLE, CostModel, TurnCosts, composites_of, moves_of, turns_of
 from solver.cube.centres import add_turns, count_turns, require_possible, turn_alone
 from solver.cube.cube import Cube
 from solver.cube.metrics import length
-from solver.cube.notation import parse_moves
 from solver.errors import SearchError
 from solver.processors import processors
 from solver.solution import PROVEN, Request, Solution
@@ -112,11 +111,11 @@ def _turn_centres_last(
     best = find_one(two_phase, cube, request, seconds=0.0, threads=1, start=start)
     if best is None:
         return ()
-    moves = parse_moves(" ".join(moves_of(best.composites)))
+    moves = turns_of(best.composites)
     left = add_turns(request.centres, tuple(-q % 4 for q in count_turns(moves)))
     moves += turn_alone(left)
     composites = composites_of(moves)
-    count = length(parse_moves(" ".join(moves_of(composites))), request.metric)
+    count = length(turns_of(composites), request.metric)
     cost = count if start is None else start.model.cost(composites)
     return () if cost == IMPOSSIBLE else (_Composed(composites, count, cost),)
 
@@ -286,9 +285,7 @@ def _solution(
     """Return a solution found; ``figures`` is None while the search still runs."""
     moves = moves_of(found.composites)
     count = (
-        found.length
-        if request.cost is None
-        else length(parse_moves(" ".join(moves)), request.metric)
+        found.length if request.cost is None else length(turns_of(found.composites), request.metric)
     )
     lower_bound = _lower_bound(request, figures)
     return Solution(

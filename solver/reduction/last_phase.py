@@ -10,10 +10,10 @@ from itertools import chain, islice
 from typing import NamedTuple, Self
 
 from solver import two_phase
-from solver.cost import BlockTurnCosts, moves_of
+from solver.cost import BlockTurnCosts, turns_of
 from solver.cube.cube import Cube
 from solver.cube.metrics import length
-from solver.cube.notation import Move, parse_moves
+from solver.cube.notation import Move
 from solver.solution import Request, SearchClock
 
 FIRST_LOOK_S = 0.01
@@ -149,7 +149,7 @@ def _solve(
     )
     if best is None:
         return None
-    return parse_moves(" ".join(moves_of(best.composites))), best.cost
+    return turns_of(best.composites), best.cost
 
 
 Aim = Shortest | Fastest
