@@ -43,7 +43,6 @@ _BYTES_BESIDES_KEY = 12
 
 _MOST_POSITIONS = 2**31
 _FORMAT = 1
-_AXES = {"U": 0, "D": 0, "R": 1, "L": 1, "F": 2, "B": 2}
 
 _log = logging.getLogger(__name__)
 
@@ -140,7 +139,7 @@ def empty(size: int, metric: str) -> _native.NxnDatabase:
     permutations = np.array([_permutation(move, size) for move in moves], dtype=np.uint16)
     return _native.NxnDatabase(
         permutations.reshape(len(moves), 6 * size * size),
-        [_AXES[move.face] for move in moves],
+        [move.axis for move in moves],
         _blocks(moves),
         metric == "qtm",
         slot_facelets("DLB", size),
