@@ -61,10 +61,6 @@ class PieceCube:
         moved[:, 1] = (moved[:, 1] + later.states[:, 1]) % _turns(self.slots)
         return self._trusted(moved)
 
-    def compose(self, later: Self) -> Self:
-        """Return ``self * later``."""
-        return self * later
-
     @property
     def inverse(self) -> Self:
         """The cube that gives the solved one when composed with this one, on either side."""
