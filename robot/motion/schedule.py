@@ -112,7 +112,7 @@ class Drive:
 
     def angle_made_us(self, quarters: int, degrees: float) -> int:
         """Return the time until a layer's turn has made more than ``degrees``."""
-        return int(self.rotation_us(quarters, held=True) * degrees / (90 * abs(quarters)))
+        return self.angle_left_us(quarters, degrees)
 
 
 DRIVES: Kinds[Callable[[str, Any], Drive]] = Kinds(
