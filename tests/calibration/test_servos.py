@@ -275,14 +275,14 @@ def test_an_actuator_moves_and_what_it_has_walked_is_known(fake):
     assert moved(fake, contact, "cubotino", **lid) == (1330, 1330, 1350)
     assert fake.motion.done == ["home-alone lid 1340", "jog lid 1350", "jog lid 1330"]
     for to in (899, 2101):
-        with pytest.raises(InvalidRequest, match="its limits are 900 and 2100 us"):
+        with pytest.raises(InvalidRequest, match="its limits are 900 to 2100 us"):
             moved(fake, contact, "cubotino", **lid, to=to)
     with pytest.raises(InvalidRequest, match="there is no 'hat'; the profile has holder, lid"):
         moved(fake, contact, "cubotino", actuator="hat", to=1)
 
 
 def test_a_motor_needs_its_direction_and_begins_at_its_own_start(fake):
-    with pytest.raises(NotConfirmed, match="which way table turns"):
+    with pytest.raises(NotConfirmed, match="the direction in which table turns"):
         moved(fake, ConfirmedRange({}), "mindcuber", actuator="table")
     contact = ConfirmedRange({direction_key("table"): False})
     assert moved(fake, contact, "mindcuber", actuator="table", to=400) == (400, 0, 400)
