@@ -143,7 +143,7 @@ async def serve(
         await open_panel(stack, controller, profile, options)
         maintenance = Maintenance(controller, profile, values, contact, make)
         # A calibrating program is disconnected when the sockets close. Motors then turn back.
-        stack.push_async_callback(maintenance.finished)
+        stack.push_async_callback(maintenance.wait_for_end)
         drift = DriftWatch(profile, values, DriftStore(options.state_dir), maintenance.adjust)
         await maintenance.begin()
         await drift.begin()

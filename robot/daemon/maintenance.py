@@ -121,7 +121,7 @@ class Maintenance:
         if self._controller.end_calibrating(at):
             await self._left.wait()
 
-    async def finished(self) -> None:
+    async def wait_for_end(self) -> None:
         """Wait until the session in progress, if any, has ended and its motors have turned back.
 
         Its connection must be closed already. Wait for at most :data:`LEAVE_LIMIT_S`.
