@@ -1,7 +1,7 @@
-"""The examples of properties, the order of tests, and the signals that they begin with.
+"""Examples of properties, the order of tests, and the signal handlers they start with.
 
 `make test` tries the same examples every time, `make test-long` new ones. No example has a
-deadline: the machine's speed is no property of the program.
+deadline, because the machine's speed is not a property of the program.
 """
 
 import gc
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-# As for our programs, and before anything here imports NumPy.
+# As in our programs. It must be set before anything here imports NumPy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
@@ -28,26 +28,26 @@ settings.register_profile("explore", **COMMON)
 settings.load_profile("repeatable")
 
 WHOLE_ROBOTS = ("system/install", "simulate", "system/service", "web", "calibration", "screens")
-"""Folders whose tests take longest, a minute a file, and wait much of it."""
+"""Folders whose tests take longest: about a minute per file, mostly waiting."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole robots come first: no process is left with a long one when the others have ended."""
+    """Run whole robots first, so that no process is left with a long test at the end."""
     tests = Path(__file__).parent
     ranks = {tests / folder: rank for rank, folder in enumerate(WHOLE_ROBOTS)}
     items.sort(key=lambda item: ranks.get(item.path.parent, len(ranks)))
 
 
 def pytest_collection_finish() -> None:
-    """Leave the thousands of tests out of every search for garbage, which took 8 % of the time."""
+    """Exclude the thousands of tests from garbage collection, which took 8 % of the time."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a kernel that an earlier build left, and undo what ``nohup`` ignores.
+    """Refuse a kernel left by an earlier build, and handle the signals that ``nohup`` ignores.
 
-    A shell's background job and ``nohup`` ignore signals, and so would our processes.
+    Background jobs of a shell and ``nohup`` ignore signals, and our processes would inherit that.
     """
     del config
     environment = Path(__file__).parents[1] / ".venv"
@@ -64,9 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _left_as_found() -> Iterator[None]:
-    """No test leaves Ctrl-C or the log to the next in another state than it found it.
+    """Restore the log, and check that the test left the handler of Ctrl-C as it found it.
 
-    A program that a test runs in this process logs to the standard error of that test.
+    A program that a test runs in this process logs to the standard error of that test only.
     """
     before, log = signal.getsignal(signal.SIGINT), logging.getLogger()
     handlers, level = [*log.handlers], log.level
@@ -80,14 +80,14 @@ def _left_as_found() -> Iterator[None]:
 
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
-    """A folder whose path is short enough for sockets in it."""
+    """A folder with a path short enough for sockets."""
     with tempfile.TemporaryDirectory(prefix="cubist-") as folder:
         yield Path(folder)
 
 
 @pytest.fixture
 def ask(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[Any], str]]:
-    """Run ``cubist ... --json``: exit code, documents, standard error."""
+    """Return a function that runs ``cubist ... --json``: exit code, documents, standard error."""
     from robot.cli.main import run
 
     def call(*arguments: str) -> tuple[int, list[Any], str]:
