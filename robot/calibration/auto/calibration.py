@@ -171,7 +171,8 @@ class AutomaticCalibration(Measurement):
         if error is not None:
             because = str(error)
             if self._advice and isinstance(error, CalibrationError | ScanError | RequestError):
-                because += f". The picture was poor from the start: {'; '.join(self._advice)}"
+                stop = "" if because.endswith("?") else "."
+                because += f"{stop} The picture was poor from the start: {'; '.join(self._advice)}"
             document["because"] = because
             text = f"calibration failed: {because}"
         else:
