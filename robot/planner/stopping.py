@@ -38,7 +38,7 @@ HEAD_SHARE = 1 / 16
 """Fraction of a plan after which it is cut. Measured: a later cut mostly leaves a rest that is
 already as fast as possible, an earlier one leaves little time to search."""
 LAYERED_HEAD_SHARE = 1 / 7
-"""The same for cubes of 4 and more layers, as a fraction of the remaining plan each time."""
+"""Fraction of the remaining plan for cubes of 4 and more layers, which may be cut repeatedly."""
 LEAST_LAYERED_HEAD_S = 8.0
 """Minimum duration of the head for cubes of 4 and more layers."""
 LAYERED_REST_GAIN = 0.003
