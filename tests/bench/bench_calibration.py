@@ -46,7 +46,7 @@ def _describe(outcome: Outcome) -> dict[str, Any]:
         "planned_before_s": document.get("planned_before_s"),
         "planned_s": document.get("planned_s"),
         "took_s": document.get("took_s"),
-        "most_off_degrees": round(max(map(abs, outcome.off_degrees.values()), default=0.0), 2),
+        "off_degrees": {key: round(off, 2) for key, off in outcome.off_degrees.items()},
         "within_uncertainty": [sum(sure), len(sure)],
         "slower": document.get("slower"),
     }
