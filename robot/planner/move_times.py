@@ -9,7 +9,7 @@ performs each move in the fastest way from the state after the one before, and i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 
 import numpy as np
@@ -94,7 +94,7 @@ def _composites_us(mechanism: Mechanism, start: State, moves: Sequence[Move]) ->
     """Return the time of outer turns, by the compiled tables only: the robot may be waiting."""
     tables = compile_mechanism(mechanism)
     node, time_us = node_of(start), 0
-    for move in moves:
+    for move in _name_by_three_faces(moves) if mechanism.size == 2 else moves:
         quarters = [move.quarters if face == move.face else 0 for face in AXES[move.axis]]
         composite = composite_index(move.axis, *quarters)
         (end,) = best_ends(tables, node, [composite])
@@ -102,6 +102,22 @@ def _composites_us(mechanism: Mechanism, start: State, moves: Sequence[Move]) ->
         time_us += int(tables.rows[axis][node, column, tables.nodes[axis] == end].min()) // CALM
         node = end
     return time_us + int(residual_motion_us(mechanism, np.array([node])).sum()) * bool(moves)
+
+
+def _name_by_three_faces(moves: Sequence[Move]) -> Iterator[Move]:
+    """Yield the turns of U, R and F that change a 2x2x2 as ``moves`` do.
+
+    Turning D turns U the same way and then the whole cube about D, so ``D R`` is ``U B`` and that
+    is ``U F``: the faces of later moves are renamed.
+    """
+    held = Orientation(0)
+    for move in moves:
+        face, axis = held.face_at(move.face), AXES[move.axis]
+        first = next(pair[0] for pair in AXES if face in pair)
+        if face != first:
+            is_first = move.face == axis[0]
+            held = held.rotated("yxz"[move.axis], move.quarters if is_first else -move.quarters)
+        yield Move(first, move.quarters)
 
 
 def _blocks_us(mechanism: Mechanism, start: State, moves: Sequence[Move]) -> int:
