@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -28,6 +29,7 @@ from robot.text import languages, operations
 from robot.text.faults import FAULTS, RobotError, ScanError, describe
 from robot.text.languages import (
     ENGLISH,
+    FAULT_TRANSLATIONS,
     LANGUAGES,
     STATES,
     catalogue,
@@ -140,17 +142,39 @@ def placeholders(text: str) -> list[str]:
     return sorted(re.findall(r"\{\w*\}", text))
 
 
+def translations(language: str) -> dict[str, dict[str, str]]:
+    """Return all texts of a language by section and English text."""
+    told = tomllib.loads(FAULT_TRANSLATIONS.read_text(encoding="utf-8"))
+    faults = {english: texts[language] for english, texts in told.items() if language in texts}
+    return {**catalogue(language).texts, "faults": faults}
+
+
+def place_of(section: str, language: str, english: str) -> str:
+    """Return where a translation belongs, as a message names it."""
+    if section == "faults":
+        return f'robot/text/fault_translations.toml: {language} of ["{english}"]'
+    return f'robot/text/languages/{language}.toml: "{english}" in [{section}]'
+
+
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_catalogue_has_every_text_and_no_other(language):
-    texts = catalogue(language).texts
-    assert {section: set(of_it) for section, of_it in texts.items()} == wanted()
+    told = {(section, text) for section, of_it in translations(language).items() for text in of_it}
+    english = {(section, text) for section, of_it in wanted().items() for text in of_it}
+    faults = [f"missing in {place_of(one[0], language, one[1])}" for one in english - told]
+    faults += [f"no such text: {place_of(one[0], language, one[1])}" for one in told - english]
+    assert not faults, "\n".join(sorted(faults))
+
+
+def test_no_language_of_a_fault_is_unknown():
+    told = tomllib.loads(FAULT_TRANSLATIONS.read_text(encoding="utf-8"))
+    assert {english: texts for english, texts in told.items() if set(texts) - set(OTHERS)} == {}
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_translations_keep_placeholders_and_what_is_typed(language):
-    for section, texts in catalogue(language).texts.items():
+    for section, texts in translations(language).items():
         for english, translation in texts.items():
-            where = f"{language}.toml [{section}] {english!r}"
+            where = place_of(section, language, english)
             assert translation.strip() == translation != "", where
             assert placeholders(translation) == placeholders(english), where
             typed = r"`[^`]*`|cubist firmware flash|\b[a-z]+_[a-z_]+\b|\b[a-z]+\.[a-z]+\b"

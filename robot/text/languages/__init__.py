@@ -5,7 +5,8 @@ warnings and stages in :mod:`robot.text`, states here, terminals' own texts in
 :mod:`robot.cli.texts`, the page's texts in its own files, those of the guided calibration in
 :mod:`robot.calibration` and :mod:`robot.guide`. Parts are called by the names of the actuators in
 the profiles. Each other language is a TOML file in this folder, with one section for each of these.
-Its keys are the English texts, so a change of one leads to its translations.
+Its keys are the English texts, so a change of one leads to its translations. The texts of faults
+are in ``../fault_translations.toml``, all languages together, so that a new fault needs one file.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, partial
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from robot.text.faults import FAULTS, describe
@@ -52,6 +54,9 @@ STATES: Final[Mapping[str, str]] = {
 SETTING: Final = "CUBIST_LANGUAGE"
 """The variable of the environment with the language of terminals and displays."""
 
+
+FAULT_TRANSLATIONS: Final = Path(__file__).parents[1] / "fault_translations.toml"
+"""The texts of faults in every language but English, by the English text."""
 
 STATE_PARAMETERS: Final = frozenset({"state", "before"})
 """Of notes: they name states."""
@@ -222,7 +227,15 @@ class Catalogue:
         }
 
     def _fault(self, english: str) -> str:
-        return self.text("faults", english)
+        """Return a text of a fault; the file of these is only read when one is told."""
+        if self.language == ENGLISH:
+            return english
+        return _fault_translations().get(english, {}).get(self.language, english)
+
+
+@cache
+def _fault_translations() -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads(FAULT_TRANSLATIONS.read_text(encoding="utf-8"))
 
 
 @cache
