@@ -341,9 +341,25 @@ def board_module(protocol: dict[str, Any]) -> str:
     return "\n".join([*out, ""])
 
 
+def require_rows(protocol: dict[str, Any]) -> None:
+    """Raise ``ValueError`` that names each table without a row for one of the boards."""
+    tables = {f"[{name}]": protocol[name] for name in ("pins", "steps", "actuators")}
+    tables["[enums.Board]"] = protocol["enums"]["Board"]
+    boards = dict.fromkeys(board for rows in tables.values() for board in rows)
+    lacking = [
+        f"{table} has no {board}"
+        for board in boards
+        for table, rows in tables.items()
+        if board not in rows
+    ]
+    if lacking:
+        raise ValueError(f"firmware/protocol.toml: {', '.join(lacking)}")
+
+
 def generated(protocol_file: Path = FIRMWARE / "protocol.toml") -> dict[Path, str]:
     """The files' texts by path."""
     protocol = tomllib.loads(protocol_file.read_text(encoding="utf-8"))
+    require_rows(protocol)
     host = tomllib.loads((FIRMWARE / "host_faults.toml").read_text(encoding="utf-8"))
     return {
         HEADER: header(protocol),
@@ -357,7 +373,10 @@ def generated(protocol_file: Path = FIRMWARE / "protocol.toml") -> dict[Path, st
 
 def main() -> int:
     """Write the files, or with ``--check`` compare them."""
-    files = generated()
+    try:
+        files = generated()
+    except ValueError as error:
+        sys.exit(str(error))
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:

@@ -178,6 +178,25 @@ def test_a_change_of_the_definition_changes_them(generate, tmp_path):
     assert generate(changed) != generate()
 
 
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("RP2040 = [2, 30,", r"\[pins\] has no RP2040"),
+        ("RP2040 = [4, 500000,", r"\[steps\] has no RP2040"),
+        ("RP2040 = [16, 8,", r"\[actuators\] has no RP2040"),
+        ('RP2040 = [4, "Rasp', r"\[enums.Board\] has no RP2040"),
+    ],
+)
+def test_a_board_without_a_row_in_every_table_is_refused(generate, tmp_path, row, told):
+    lines = (FIRMWARE / "protocol.toml").read_text(encoding="utf-8").splitlines()
+    changed = tmp_path / "protocol.toml"
+    left = [line for line in lines if not line.startswith(row)]
+    assert len(left) == len(lines) - 1
+    changed.write_text("\n".join(left), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"^firmware/protocol.toml: {told}$"):
+        generate(changed)
+
+
 def test_both_sides_stop_at_the_same_bytes(generate):
     header = next(text for path, text in generate().items() if path.suffix == ".h")
     shown = ", ".join(f"{byte:#04x}" for byte in EMERGENCY_STOP.strip(b"\0"))
