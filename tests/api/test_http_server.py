@@ -365,5 +365,6 @@ def test_a_document_has_the_fields_of_its_model(name):
 
 def test_every_endpoint_is_served():
     said = {one for one in vars(endpoints).values() if isinstance(one, Endpoint)}
-    assert said <= {route.endpoint for route in ROUTES}
+    missing = said - {route.endpoint for route in ROUTES}
+    assert not missing, f"robot/daemon/routes.py: ROUTES has no Route for {missing}"
     assert all(endpoints.is_trial(one.endpoint) for one in ROUTES if one.endpoint not in said)

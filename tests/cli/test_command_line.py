@@ -10,6 +10,8 @@ import pty
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -52,6 +54,26 @@ def test_every_command_has_help_and_speaks_json(name):
         for option in each.params:
             described = not isinstance(option, click.Option) or option.help or option.show_default
             assert described, f"{name} {option.name} is not explained"
+
+
+def commands_below(command: click.Command) -> Iterator[click.Command]:
+    """Yield a command and all commands of its groups."""
+    yield command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(CONTEXT):
+            found = command.get_command(CONTEXT, name)
+            if found is not None:
+                yield from commands_below(found)
+
+
+def test_every_command_of_a_module_can_be_typed():
+    offered = list(commands_below(cubist))
+    for path in (CHECKOUT / "robot/cli").glob("*.py"):
+        module = import_module(f"robot.cli.{path.stem}")
+        for one in vars(module).values():
+            if isinstance(one, click.Command):
+                told = f"robot/cli/main.py: COMMANDS has no row for {one.name} of {path.name}"
+                assert one in offered, told
 
 
 @pytest.mark.parametrize(

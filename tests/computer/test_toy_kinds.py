@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,14 @@ from robot.computer.computer import CheckResult, Computer
 from robot.computer.serial_ports import SerialPort, udev_rules
 from robot.machine.assembly import make_machine
 from robot.machine.confirmed_range import ConfirmedRange
-from robot.settings import BadProfile, RobotProfile, parse_profile, profile_path
+from robot.settings import (
+    BadProfile,
+    RobotProfile,
+    list_profiles,
+    load_profile,
+    parse_profile,
+    profile_path,
+)
 from robot.settings.boards import BOARD_TARGETS, BoardTarget
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import own_simulation, simulation_of, wire_to_board
@@ -79,10 +87,30 @@ def test_a_camera_kind_is_known_everywhere(monkeypatch, tmp_path):
 
 def test_every_camera_kind_is_documented(monkeypatch):
     text = (ROOT / "docs/robots.md").read_text(encoding="utf-8")
-    assert undocumented_cameras(text) == []
+    assert undocumented_cameras(text) == [], "docs/robots.md: list it beside `kind: picamera2`"
     monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
     registry.register_camera("toy", grey_camera)
     assert undocumented_cameras(text) == ["toy"]
+
+
+def test_every_module_of_a_camera_has_its_line_in_the_registry():
+    """Check also that every line has its module, with the two functions."""
+    modules = {
+        f"vision.cameras.{path.stem}"
+        for path in (ROOT / "vision/cameras").glob("*.py")
+        if "\ndef open_camera(" in path.read_text(encoding="utf-8") and path.stem != "registry"
+    }
+    named = {
+        module
+        for kind in registry.KINDS.values()
+        for module in (kind.opener, kind.check)
+        if isinstance(module, str)
+    }
+    assert modules <= named, f"vision/cameras/registry.py: KINDS lacks {modules - named}"
+    assert named <= modules, f"vision/cameras/registry.py names {named - modules}: no such file"
+    for kind in registry.KINDS.values():
+        if isinstance(kind.check, str):
+            assert callable(import_module(kind.check).check_camera)
 
 
 class ToySimulation(BoardSimulation):
@@ -161,11 +189,25 @@ def test_udev_and_the_flash_command_know_a_new_family(toy_family, monkeypatch, t
 
 def test_every_board_is_documented(toy_family):
     text = (ROOT / "docs/robots.md").read_text(encoding="utf-8")
-    assert undocumented_targets(text) == [toy_family]
+    place = "docs/robots.md: describe it at `firmware: {target, baud}`"
+    assert undocumented_targets(text) == [toy_family], place
 
 
 def test_every_target_belongs_to_a_family_with_a_folder():
     owners = [target for family in FAMILIES.values() for target in family.targets]
-    assert sorted(owners) == sorted(BOARD_TARGETS), "robot/computer/families/ lacks a module"
-    folders = {path.name for path in board_family.sources().iterdir() if path.is_dir()}
-    assert {family.folder for family in FAMILIES.values()} <= folders
+    assert len(owners) == len(set(owners))
+    orphans, unknown = set(BOARD_TARGETS) - set(owners), set(owners) - set(BOARD_TARGETS)
+    assert not orphans, f"robot/computer/families/ has no module with the targets {orphans}"
+    assert not unknown, f"firmware/protocol.toml has no rows for the targets {unknown}"
+    for name, family in FAMILIES.items():
+        part = "Makefile" if family.boards else ""
+        path = board_family.sources() / family.folder / part
+        assert path.exists(), f"{path} is missing; robot/computer/families/{name}.py needs it"
+
+
+def test_every_target_but_the_host_has_a_profile():
+    boards = [
+        board for name in list_profiles() for board in load_profile(name).every_board.values()
+    ]
+    lacking = set(BOARD_TARGETS) - {board.target for board in boards} - {"host"}
+    assert not lacking, f"config/ has no profile with `firmware: {{target: ...}}` for {lacking}"

@@ -81,15 +81,26 @@ def test_every_name_path_and_link_leads_somewhere(page):
 
 def test_every_command_is_described():
     described = {code.split()[0] for code in code_of((ROOT / "docs/cli.md").read_text()) if code}
-    assert set(COMMANDS) - described == set()
+    missing = set(COMMANDS) - described
+    assert not missing, f"docs/cli.md has no row for {missing}"
 
 
 def test_every_endpoint_is_described():
     """Look up the last part of maintenance endpoints. Those with a command are in docs/cli.md."""
     codes = " ".join(code_of((ROOT / "docs/daemon.md").read_text()))
     described = set(re.findall(r"/[a-z/{}]+", codes)) | {f"/{command}" for command in COMMANDS}
-    missing = {route.path for route in ROUTES} - described
-    assert {path for path in missing if path.removeprefix("/maintenance") not in described} == set()
+    paths = {route.path for route in ROUTES} - described
+    missing = {path for path in paths if path.removeprefix("/maintenance") not in described}
+    assert not missing, (
+        f"{missing}: add the command to COMMANDS in robot/cli/main.py, or a row to docs/daemon.md"
+    )
+
+
+def test_every_profile_is_described():
+    rows = re.findall(r"^\| (`[^|]*) \|", (ROOT / "docs/robots.md").read_text(), re.MULTILINE)
+    described = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    missing = set(list_profiles()) - described
+    assert not missing, f"docs/robots.md: the table of profiles has no row for {missing}"
 
 
 def test_the_picture_of_the_rooms_is_today_s(draw_rooms):

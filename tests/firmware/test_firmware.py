@@ -146,6 +146,18 @@ def test_a_board_has_room_and_computes_nothing_in_floating_point(board):
     assert not [line for line in symbols.stdout.splitlines() if "sf" in line and "__" in line]
 
 
+@pytest.mark.parametrize("board", board_family.firmware_boards())
+def test_the_firmware_of_every_board_builds_and_fits_its_chip(board):
+    chip = board_family.firmware_boards()[board]
+    family = board_family.family_of(chip.target)
+    if absent := board_family.missing(family.build_packages):
+        pytest.skip(f"{', '.join(absent)} not installed")
+    built = family.build(chip)
+    assert built.image.exists()
+    assert 0 < built.flash_bytes <= chip.flash_bytes
+    assert 0 < built.static_ram_bytes < chip.ram_bytes
+
+
 @pytest.mark.quick
 def test_several_may_build_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(board_family, "build_folder", lambda _: tmp_path / "firmware")

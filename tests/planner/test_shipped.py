@@ -65,6 +65,12 @@ def figures(mechanism: Mechanism) -> dict[str, Any]:
     }
 
 
+def test_every_robot_has_figures():
+    told = set(json.loads(FIGURES.read_text()))
+    wanted = {f"{name} {size}" for name, size in robots()}
+    assert told == wanted, "run python -m tests.planner.test_shipped"
+
+
 @each_robot
 def test_figures_of_a_robot_equal_the_documented_ones(name, size):
     assert figures(built(name, size)) == json.loads(FIGURES.read_text())[f"{name} {size}"]

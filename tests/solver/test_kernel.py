@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import runpy
 from collections.abc import Callable
 from pathlib import Path
@@ -28,14 +29,15 @@ from tests.rig.timed_turns import six_motors
 
 ROOT = Path(__file__).parents[2]
 KERNEL = ROOT / "solver/native"
+SEARCH = re.compile(r"^def search\w*\(\s*cube: \w+, request: Request,?\s*\)", re.MULTILINE)
 
 
 def test_folders_form_no_circle_and_each_has_python_names(tmp_path):
     check = runpy.run_path(str(ROOT / ".ci/check_folders.py"))
     assert check["circle_in"](KERNEL) == ""
     bound = {included for folder, included, _ in check["includes"](KERNEL) if folder == "bind"}
-    folders = {file.parent.name for file in KERNEL.glob("*/*.cpp")} - {"bind"}
-    assert folders <= bound, "write a bind_<subject>.cpp"
+    folders = {file.parent.name for file in KERNEL.glob("*/*.[hc]pp")} - {"bind"}
+    assert folders <= bound, f"write a bind_<subject>.cpp that includes {folders - bound}"
     for file in KERNEL.glob("bind/bind_*.cpp"):
         subject = file.stem.removeprefix("bind_")
         assert f'const Bindings registered("{subject}"' in file.read_text(), file
@@ -57,6 +59,23 @@ def test_every_algorithm_can_be_loaded_and_is_described(name):
     assert row[3].strip().split(", ") == expected
 
 
+def test_every_search_and_every_row_of_the_docs_has_an_algorithm():
+    """Look for modules with a ``search(cube, request)``, and for the names in docs/solver.md."""
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in (ROOT / "solver").rglob("*.py")
+        if SEARCH.search(path.read_text(encoding="utf-8"))
+    }
+    named = {name for one in ALGORITHMS.values() for name in (one.function, one.timed) if name}
+    used = {name.partition(":")[0] for name in named}
+    assert modules <= used, f"solver/search.py: no row of ALGORITHMS names {modules - used}"
+    table = (ROOT / "docs/solver.md").read_text().partition("| algorithm |")[2].partition("\n\n")[0]
+    cells = re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)
+    described = {name for cell in cells for name in re.findall("`([^`]+)`", cell)}
+    missing = described - set(ALGORITHMS)
+    assert not missing, f"solver/search.py: ALGORITHMS has no row for {missing} of docs/solver.md"
+
+
 def signatures(tree: ast.Module) -> dict[str, list[str]]:
     """Return the names of arguments by function, without types and texts."""
     found = {}
@@ -74,7 +93,8 @@ def test_stubs_are_those_of_the_kernel():
     generator = stubgen.StubGen(_native)
     generator.put(_native)
     written = (ROOT / "solver/_native.pyi").read_text()
-    assert signatures(ast.parse(written)) == signatures(ast.parse(generator.get()))
+    told, kernel = signatures(ast.parse(written)), signatures(ast.parse(generator.get()))
+    assert told == kernel, "run `make build` and commit solver/_native.pyi"
 
 
 # ---- refusals -----------------------------------------------------------------------------------
