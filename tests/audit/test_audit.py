@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.audit.census import ROOT, list_files
-from tests.audit.changes import Mutant, sample, source_files
-from tests.audit.edits import Edit, c_edits, python_edits
+from tests.audit.changes import Edit, Mutant, c_edits, python_edits, sample, source_files
 from tests.audit.engine import STARTED
 from tests.audit.long import SEED, SHARDS, read_results
 from tests.audit.selection import Budget, Selection
