@@ -11,13 +11,12 @@ from importlib import import_module
 
 FILES = {
     "algorithms": "algorithms nxn",
-    "calibration": "calibration",
     "daemon": "button daemon latency memory",
     "firmware": "firmware pico",
     "page": "page",
     "pi": "pi_board pi_steps",
     "planner": "crane planner proof",
-    "simulation": "campaign simulation",
+    "simulation": "calibration campaign simulation",
     "solver": "solver tables",
     "vision": "colours vision",
 }

@@ -13,22 +13,49 @@ from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
+from solver.errors import InvalidRequest
 from solver.learning import batch as learning
 from solver.reduction.search import geometry
 from solver.search import solve, solve_many
 from solver.solution import Request, Solution
-from tests.bench.figures import ROOT, chosen, emit, mean, replayed, timed
+from tests.bench.figures import ROOT, chosen, emit, mean, replayed, seconds, sizes, timed, whole
 
 SEED = 2024
 CONTEST = ROOT.parent / "shared/data/cubes/rokicki_contest_100.sing"
+PROOF_CUBES = 40
 
 
 def measure_algorithms() -> None:
-    """Emit everything except hours of optimal solving; see :func:`_emit_proofs`."""
+    """Emit all figures of these searches, and optimal solutions of scrambles of 14 turns.
+
+    With CUBIST_BENCH_LONG=default, medium or large also emit random cubes, selected by
+    CUBIST_BENCH_CUBES (``0:10``), and the cost of proofs that eight of them have no solution of 15
+    turns and four of them none of 16.
+    """
+    tables = chosen("BENCH_LONG", "", _tables)
+    selected = chosen("BENCH_CUBES", "0:10", _slice)
     _emit_pocket()
     _emit_thistlethwaite()
-    _emit_proofs()
+    _emit_short_scrambles()
+    if tables:
+        rng = np.random.default_rng(777)
+        cubes = [Cube.random(rng) for _ in range(PROOF_CUBES)]
+        _emit_refutations(cubes[:8], tables, 15)
+        _emit_refutations(cubes[1:5], tables, 16)
+        if cubes[selected]:
+            _emit_random_cubes(cubes[selected], tables)
     _emit_learning()
+
+
+def _tables(text: str) -> str:
+    if text not in ("", *optimal.KINDS):
+        raise InvalidRequest(f"tables are {', '.join(optimal.KINDS)}, not {text}")
+    return text
+
+
+def _slice(text: str) -> slice:
+    first, last = text.split(":")
+    return slice(whole(first, least=0), whole(last, least=0))
 
 
 def _emit_pocket() -> None:
@@ -65,28 +92,13 @@ def _emit_thistlethwaite() -> None:
         emit(f"thistlethwaite-{name}", mean(lengths), "turns", len(found), detail)
 
 
-def _emit_proofs() -> None:
-    """Emit optimal solutions of scrambles of 14 turns.
-
-    With CUBIST_BENCH_LONG=default or large also emit random cubes, selected by CUBIST_BENCH_CUBES
-    (``0:10``), and the cost of proofs that eight of them have no solution of 15 turns and four of
-    them none of 16.
-    """
+def _emit_short_scrambles() -> None:
     rng = np.random.default_rng(SEED)
     names = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
     scrambles = [Cube.from_moves(" ".join(rng.choice(names, 14))) for _ in range(5)]
     optimal.kernel(Request())
     found = [solve(cube, algorithm="optimal", time_limit=600) for cube in scrambles]
     emit("optimal-14-turns", mean(s.cpu_s for s in found), "s", len(found))
-    tables = os.environ.get("CUBIST_BENCH_LONG")
-    if tables:
-        rng = np.random.default_rng(777)
-        cubes = [Cube.random(rng) for _ in range(40)]
-        _emit_refutations(cubes[:8], tables, 15)
-        _emit_refutations(cubes[1:5], tables, 16)
-        first, last = map(int, chosen("BENCH_CUBES", "0:10").split(":"))
-        if first < last:
-            _emit_random_cubes(cubes[first:last], tables)
 
 
 def _emit_refutations(cubes: list[Cube], tables: str, turns: int) -> None:
@@ -101,7 +113,6 @@ def _emit_refutations(cubes: list[Cube], tables: str, turns: int) -> None:
 
 
 def _emit_random_cubes(cubes: list[Cube], tables: str) -> None:
-    """Emit random cubes with ``default`` or ``large`` tables on two threads."""
     asked = Request(algorithm="optimal", tables=tables, threads=2, time_limit=3600.0)
     found = [replayed(cube, solve_many(cube, asked)[0]) for cube in cubes]
     detail = {
@@ -114,7 +125,6 @@ def _emit_random_cubes(cubes: list[Cube], tables: str) -> None:
 
 
 def _emit_learning() -> None:
-    """Emit the speed of batched moves for learning."""
     rng = np.random.default_rng(SEED)
     states = learning.reset(100_000)
     actions = rng.integers(0, 12, len(states))
@@ -133,9 +143,9 @@ def measure_nxn() -> None:
     for a first answer).
     """
     few = 100 if os.environ.get("CUBIST_BENCH_LONG") else 10
-    count = int(chosen("BENCH_COUNT", few))
-    for size in map(int, chosen("BENCH_SIZES", "4,5,6,7,11,17").split(",")):
-        limit = float(chosen("BENCH_LIMIT_S", LIMITS_S.get(size, 20.0)))
+    count = chosen("BENCH_COUNT", few, whole)
+    for size in chosen("BENCH_SIZES", "4,5,6,7,11,17", sizes):
+        limit = chosen("BENCH_LIMIT_S", LIMITS_S.get(size, 20.0), seconds)
         request = Request(algorithm="reduction", metric="obtm", time_limit=limit)
         _reduced(StickerCube.solved(size).apply("R U F"), request)  # makes the tables
         rng = np.random.default_rng(SEED)
@@ -143,15 +153,16 @@ def measure_nxn() -> None:
         first, found = zip(*answers, strict=True)
         lengths = [solution.length for solution in found]
         phases = [[len(phase) for phase in solution.phases or ()] for solution in found]
+        cpu_s, first_cpu_s = ([one.cpu_s for one in some] for some in (found, first))
         detail = {
             "min": min(lengths),
             "max": max(lengths),
             "phases": np.mean(phases, axis=0).round(2).tolist(),
-            "cpu_s": mean(solution.cpu_s for solution in found),
-            "max_cpu_s": max(solution.cpu_s for solution in found),
+            "cpu_s": mean(cpu_s),
+            "max_cpu_s": max(cpu_s),
             "first": mean(solution.length for solution in first),
-            "first_cpu_s": mean(solution.cpu_s for solution in first),
-            "max_first_cpu_s": max(solution.cpu_s for solution in first),
+            "first_cpu_s": mean(first_cpu_s),
+            "max_first_cpu_s": max(first_cpu_s),
         }
         emit(f"reduction-{size}", mean(lengths), "block turns", count, detail)
 

@@ -21,7 +21,7 @@ from robot.records.latency import STAGES, percentile
 from robot.records.run_record import RunRecord
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
-from tests.bench.figures import children_cpu_s, chosen, emit, used_cpu_s
+from tests.bench.figures import children_cpu_s, chosen, emit, used_cpu_s, whole, whole_robots
 from tests.rig.footprint import SETTLED, footprints_of, seen_by_large_cameras
 from tests.rig.workbench import Bench, workbench
 
@@ -71,8 +71,8 @@ def measure_latency() -> None:
     """Emit times for which a robot waits apart from its own motion: every stage, the scan including
     its motion, and the total until the robot turns. ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` select.
     """
-    for name in chosen("ROBOTS", "six-motor four-arm").split():
-        records = asyncio.run(_solved(name, int(chosen("SOLVES", 20))))
+    for name in chosen("ROBOTS", "six-motor four-arm", whole_robots):
+        records = asyncio.run(_solved(name, chosen("SOLVES", 20, whole)))
         samples: dict[str, list[float]] = defaultdict(list)
         for record in records:
             for stage, seconds in record.latency_s.items():
@@ -98,9 +98,9 @@ def measure_button() -> None:
     parts in ms and the computer's load before. The figure is valid on an idle computer only.
     ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` select.
     """
-    for name in chosen("ROBOTS", "six-motor-record").split():
+    for name in chosen("ROBOTS", "six-motor-record", whole_robots):
         load = round(os.getloadavg()[0], 1)
-        found = asyncio.run(_pressed(name, int(chosen("SOLVES", 20))))
+        found = asyncio.run(_pressed(name, chosen("SOLVES", 20, whole)))
         took_s = [took for took, _ in found]
         parts = {part: [one[part] for _, one in found] for part in found[0][1]}
         detail: dict[str, Any] = {"load": load, "max": round(max(took_s), 3)}
@@ -172,8 +172,8 @@ def measure_memory() -> None:
 
     ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` select.
     """
-    count = int(chosen("SOLVES", 50))
-    for name in chosen("ROBOTS", "cubotino two-arm six-motor").split():
+    count = chosen("SOLVES", 50, whole)
+    for name in chosen("ROBOTS", "cubotino two-arm six-motor", whole_robots):
         with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
             held = asyncio.run(footprints_of(seen_by_large_cameras(name), Path(folder), count))
         numbers = [number for number in (1, SETTLED, 15, 30, 50) if number <= count]

@@ -7,7 +7,8 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from statistics import median, quantiles
 
 import aiohttp
@@ -16,15 +17,13 @@ from robot.simulate.session import DemoStage
 from robot.simulate.simulation import page_served
 from robot.text.languages import LANGUAGES
 from robot.web.app import load_assets
-from tests.bench.figures import chosen, emit
+from tests.bench.figures import chosen, emit, whole
 from tests.rig.browser import running_robot
 from tests.rig.footprint import footprint
 
 VIEWERS = 4
 FRAMES_A_SECOND = 5
-STOPS = int(chosen("STOPS", "20"))
 SOLVES = 3
-VIDEO_SOLVES = int(chosen("SOLVES", "3"))
 SPEED = 10.0
 """Speed of the robot with four viewers. The one to stop is as fast as a real one."""
 ASKED_EVERY_S = 0.09
@@ -35,13 +34,16 @@ OWN = {"X-Cubist": "1", "Sec-Fetch-Site": "same-origin"}
 
 
 def measure_page() -> None:
-    """Emit a line for each figure; ``CUBIST_STOPS`` is the number of stops."""
+    """Emit a line for each figure. ``CUBIST_STOPS``: number of stops; ``CUBIST_SOLVES``: number of
+    solves whose pictures are counted.
+    """
+    stops, video_solves = chosen("STOPS", 20, whole), chosen("SOLVES", SOLVES, whole)
     _emit_weight()
     for watching in (0, VIEWERS):
         asyncio.run(_emit_cost(watching))
     for robot in ("six-motor", "cubotino"):
-        asyncio.run(_emit_video(robot))
-    asyncio.run(_emit_stops())
+        asyncio.run(_emit_video(robot, video_solves))
+    asyncio.run(_emit_stops(stops))
 
 
 def _emit_weight() -> None:
@@ -84,8 +86,8 @@ async def _watch(visitor: aiohttp.ClientSession) -> None:
             await asyncio.sleep(1 / FRAMES_A_SECOND)
 
 
-async def _perform(visitor: aiohttp.ClientSession, path: str, **asked: str) -> str:
-    async with visitor.post(f"/api{path}", json=asked) as answer:
+async def _start(visitor: aiohttp.ClientSession, kind: str) -> str:
+    async with visitor.post("/api/start", json={"kind": kind}) as answer:
         answer.raise_for_status()
         return str((await answer.json())["run"])
 
@@ -95,49 +97,53 @@ async def _ended(stage: DemoStage) -> None:
         await asyncio.sleep(0.05)
 
 
+async def _solve(
+    stage: DemoStage,
+    visitor: aiohttp.ClientSession,
+    count: int,
+    accompany: Callable[[], Awaitable[float]],
+) -> tuple[list[int], float]:
+    """Solve a cube ``count`` times and scramble it in between. Return how many microseconds later
+    than planned each solve ended, and the sum of what ``accompany`` returned during each job.
+    """
+    late, accompanied = [], 0.0
+    for number in range(2 * count - 1):
+        run = await _start(visitor, "scramble" if number % 2 else "solve")
+        accompanied += await accompany()
+        await _ended(stage)
+        if number % 2 == 0:
+            record = await stage.daemon.run(run)
+            assert record.executed_us is not None and record.planned_us is not None, record
+            late.append(record.executed_us - record.planned_us)
+    return late, accompanied
+
+
 async def _emit_cost(watching: int) -> None:
     async with _standing("cubotino", 1, SPEED) as (stage, visitor):
         tasks = [asyncio.create_task(_watch(visitor)) for _ in range(watching)]
-        late = []
-        for number in range(SOLVES):
-            run = await _perform(visitor, "/start", kind="solve")
-            await _ended(stage)
-            record = await stage.daemon.run(run)
-            assert record.executed_us is not None and record.planned_us is not None, record
-            late.append((record.executed_us - record.planned_us) / 1e3)
-            if number < SOLVES - 1:
-                await _perform(visitor, "/start", kind="scramble")
-                await _ended(stage)
+        late_us, _ = await _solve(stage, visitor, SOLVES, lambda: asyncio.sleep(0, 0.0))
         held = footprint(stage.children[-1].process.pid)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    late_ms = [late / 1e3 for late in late_us]
     name = f"page-{watching}-watching"
     emit(f"{name}-daemon", round(held.anonymous_kb / MB, 1), "MB", SOLVES)
-    emit(f"{name}-later-than-planned", round(max(late), 2), "ms", SOLVES, {"each": late})
+    emit(f"{name}-later-than-planned", round(max(late_ms), 2), "ms", SOLVES, {"each": late_ms})
 
 
-async def _emit_video(robot: str) -> None:
+async def _emit_video(robot: str, solves: int) -> None:
     """Emit the new pictures per second in a tab while a robot turns, as fast as a real one."""
-    turning_s, late, numbers = 0.0, [], set[int]()
+    numbers = set[int]()
     async with (
         _standing(robot, 1, 1.0) as (stage, visitor),
         visitor.ws_connect("/ws", max_msg_size=0) as socket,
     ):
         asking = asyncio.create_task(_ask_often(socket))
-        for number in range(VIDEO_SOLVES):
-            run = await _perform(visitor, "/start", kind="solve")
-            turning_s += await _note_pictures(socket, numbers)
-            await _ended(stage)
-            record = await stage.daemon.run(run)
-            assert record.executed_us is not None and record.planned_us is not None, record
-            late.append(record.executed_us - record.planned_us)
-            if number < VIDEO_SOLVES - 1:
-                await _perform(visitor, "/start", kind="scramble")
-                turning_s += await _note_pictures(socket, numbers)
-                await _ended(stage)
+        note = partial(_note_pictures, socket, numbers)
+        late_us, turning_s = await _solve(stage, visitor, solves, note)
         asking.cancel()
-    detail = {"turning_s": round(turning_s, 1), "late_us": max(late)}
+    detail = {"turning_s": round(turning_s, 1), "late_us": max(late_us)}
     emit(f"page-video-{robot}", round(len(numbers) / turning_s, 1), "1/s", len(numbers), detail)
 
 
@@ -162,15 +168,15 @@ async def _ask_often(socket: aiohttp.ClientWebSocketResponse) -> None:
         await asyncio.sleep(ASKED_EVERY_S)
 
 
-async def _emit_stops() -> None:
+async def _emit_stops(stops: int) -> None:
     """Emit milliseconds from a tab's emergency stop until no part of the robot moves."""
     took: list[float] = []
-    for number in range(STOPS):  # a new robot each time, because layers are left askew
+    for number in range(stops):  # a new robot each time, because layers are left askew
         async with (
             _standing("six-motor", number, 1.0) as (stage, visitor),
             visitor.ws_connect("/ws", max_msg_size=0) as socket,
         ):
-            await _perform(visitor, "/start", kind="solve")
+            await _start(visitor, "solve")
             while (await stage.daemon.status()).state != "turning":
                 await asyncio.sleep(0.002)
             await asyncio.sleep(0.02 * (number + 1))

@@ -15,7 +15,7 @@ from robot.planner.block_turns import block_turns
 from robot.planner.solve import ALGORITHM, METRIC, plan_composites
 from robot.planner.survey import random_cube
 from robot.settings import list_profiles, load_profile
-from robot.settings.profile import for_cube
+from robot.settings.profile import RobotProfile, for_cube
 from solver import _native
 from solver.cost import composite_index
 from solver.cube.cube import Cube
@@ -25,7 +25,17 @@ from solver.cube.pocket import PocketCube
 from solver.reduction import phased
 from solver.search import solve
 from solver.solution import Request
-from tests.bench.figures import chosen, emit, mean, replayed, timed
+from tests.bench.figures import (
+    chosen,
+    emit,
+    mean,
+    replayed,
+    robots,
+    seconds,
+    sizes,
+    timed,
+    whole,
+)
 
 SOLVED = ("reference/a", "reference/b", "reference/c", "reference/d", "cubotino")
 CUBES = 20
@@ -121,11 +131,12 @@ def measure_proof() -> None:
 
     ``CUBIST_ROBOTS``, ``_TURNS``, ``_CUBES`` select.
     """
-    count = int(chosen("CUBES", 10))
-    for robot in chosen("ROBOTS", " ".join(SOLVED)).split():
+    count = chosen("CUBES", 10, whole)
+    all_turns = chosen("TURNS", "4 5 6 7 8", lambda text: [whole(part) for part in text.split()])
+    for robot in chosen("ROBOTS", " ".join(SOLVED), robots):
         mechanism = build_mechanism(load_profile(robot))
         cost = cost_model(mechanism, mechanism.start)
-        for turns in map(int, chosen("TURNS", "4 5 6 7 8").split()):
+        for turns in all_turns:
             rng = np.random.default_rng(turns)
             pairs = []
             for cube in (_away(rng, turns) for _ in range(count)):
@@ -166,22 +177,27 @@ def measure_crane() -> None:
     ``CUBIST_BENCH_SIZES`` (4,5): sizes; ``CUBIST_BENCH_CUBES`` (10): number of cubes of each;
     ``CUBIST_BENCH_SECONDS``: search time per cube.
     """
-    count = int(chosen("BENCH_CUBES", 10))
-    for size in map(int, chosen("BENCH_SIZES", "4,5").split(",")):
-        crane = build_mechanism(for_cube(load_profile("crane"), size))
+    count = chosen("BENCH_CUBES", 10, whole)
+    for profile in chosen("BENCH_SIZES", "4,5", _cranes):
+        size = profile.cube.size
+        limit_s = chosen("BENCH_SECONDS", CRANE_S[size], seconds)
+        crane = build_mechanism(profile)
         turns = block_turns(crane).start(crane.start)
         phased.load(size, Request())
-        seconds = float(chosen("BENCH_SECONDS", CRANE_S[size]))
         rng = np.random.default_rng(size)
         shortest, fastest, runs = [], [], []
         for cube in (random_cube(size, rng) for _ in range(count)):
-            found = solve(cube, algorithm=ALGORITHM[size], metric=METRIC[size], time_limit=seconds)
+            found = solve(cube, algorithm=ALGORITHM[size], metric=METRIC[size], time_limit=limit_s)
             moves = parse_moves(" ".join(found.moves))
             shortest.append(turns.time_us(moves) / 1e6)
             runs.append(sum(a.axis != b.axis for a, b in pairwise(moves)) + 1)
-            plan = plan_solve(cube, crane, time_limit=seconds)
+            plan = plan_solve(cube, crane, time_limit=limit_s)
             replayed(cube, plan)
             fastest.append(plan.duration_us / 1e6)
-        detail = {"size": size, "search_s": seconds, "axis_runs": mean(runs)}
+        detail = {"size": size, "search_s": limit_s, "axis_runs": mean(runs)}
         emit("crane-shortest", mean(shortest), "s", count, detail)
         emit("crane-fastest", mean(fastest), "s", count, detail)
+
+
+def _cranes(text: str) -> list[RobotProfile]:
+    return [for_cube(load_profile("crane"), size) for size in sizes(text)]

@@ -1,4 +1,4 @@
-"""The cost of the simulated robot, the results of demos, and whole solves on a bad line."""
+"""The simulated robot: its cost, demos, solves on a bad line, automatic calibrations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from robot.settings import load_profile
+from robot.settings.profile import for_cube
 from robot.twin.cube import scrambled
 from robot.twin.simulated import RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
-from tests.bench.figures import children_cpu_s, chosen, emit, timed
+from tests.bench.figures import children_cpu_s, chosen, emit, timed, whole, whole_robot
+from tests.calibration.found import calibrated
 from tests.rig.simulated_run import SimulatedRun
 from tests.rig.simulated_time import DAMAGES
 
@@ -66,8 +68,8 @@ def measure_campaign() -> None:
 
     ``CUBIST_SOLVES=1000 CUBIST_FROM=0 make bench ARGS=campaign``: seeds start at FROM.
     """
-    first, count = int(chosen("FROM", 0)), int(chosen("SOLVES", 20))
-    rate = float(chosen("RATE", 0.01))
+    first = chosen("FROM", 0, lambda text: whole(text, least=0))
+    count, rate = chosen("SOLVES", 20, whole), chosen("RATE", 0.01, float)
     ends: Counter[str] = Counter()
     violations = 0
     for seed in range(first, first + count):
@@ -92,3 +94,43 @@ def _solve(seed: int, rate: float) -> tuple[str, int]:
         if claimed != "solved" or verdict.violations:
             print(seed, profile.name, verdict.record.reason, verdict.violations, file=sys.stderr)
         return claimed, len(verdict.violations)
+
+
+CALIBRATED_SOLVES = 20
+COPIED = ("planned_before_s", "planned_s", "took_s", "slower")
+
+
+def measure_calibration() -> None:
+    """Emit the number of cubes that each robot solves after automatic calibration, in simulated
+    time.
+
+    ``CUBIST_ROBOT=two-arm CUBIST_SEEDS=36101-36120 make bench ARGS=calibration``: the robots of
+    these seeds, first to last. ``CUBIST_SIZE=4``: a robot for cubes of that size.
+    """
+    name = chosen("ROBOT", "cubotino", whole_robot)
+    profile = load_profile(name)
+    usual = profile.cube.size
+    size = chosen("SIZE", usual, lambda text: for_cube(profile, whole(text)).cube.size)
+    for seed in chosen("SEEDS", 36001, _seeds):
+        more = {} if size == usual else {"size": size}
+        outcome, spent = timed(calibrated, name, str(seed), solves=CALIBRATED_SOLVES, **more)
+        document, errors = outcome.document, outcome.off_degrees
+        # A trial may lose steps of a weak motor, which is then made slower.
+        excused = "lost-steps" if "lost" in str(document.get("slower")) else ""
+        sure = [abs(off) <= outcome.uncertain_degrees[key] for key, off in errors.items()]
+        detail = {
+            "robot": name,
+            "seed": seed,
+            "cpu_s": round(spent),
+            "why_not": outcome.why_not,
+            "violations": Counter(one.kind for one in outcome.violations if one.kind != excused),
+            "off_degrees": {key: round(off, 2) for key, off in errors.items()},
+            "within_uncertainty": [sum(sure), len(sure)],
+            **{key: document.get(key) for key in COPIED},
+        }
+        emit("calibrated-solves", outcome.solved, "solves", CALIBRATED_SOLVES, detail)
+
+
+def _seeds(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), whole(last or first, int(first)) + 1)

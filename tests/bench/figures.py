@@ -1,4 +1,4 @@
-"""Common functions of benchmarks: printing figures, measuring, and checking solutions."""
+"""Common functions of benchmarks: settings, printing figures, measuring, checking solutions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from robot.settings import load_profile
+from solver.errors import CubistError, ExitCode
+
 ROOT = Path(__file__).parents[2]
 T = TypeVar("T")
 
@@ -27,13 +30,59 @@ def emit(
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the arithmetic mean."""
     return float(np.mean(list(values)))
 
 
-def chosen(name: str, default: object) -> str:
-    """Return the value of ``CUBIST_NAME`` in the environment, or the default."""
-    return os.environ.get(f"CUBIST_{name}", str(default))
+def chosen(name: str, default: object, read: Callable[[str], T]) -> T:
+    """Return the value of ``CUBIST_NAME`` in the environment, or the default.
+
+    Ends the program with a sentence if ``read`` rejects the value.
+    """
+    text = os.environ.get(f"CUBIST_{name}") or str(default)
+    try:
+        return read(text)
+    except CubistError as error:
+        reason = str(error)
+    except ValueError:
+        reason = f"{text!r} is not a value such as {str(default)!r}"
+    print(f"CUBIST_{name}: {reason}", file=sys.stderr)
+    raise SystemExit(ExitCode.USAGE)
+
+
+def whole(text: str, least: int = 1) -> int:
+    """Return a whole number, or raise ValueError."""
+    if int(text) < least:
+        raise ValueError(text)
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Return a time, or raise ValueError."""
+    if not 0 < float(text) < float("inf"):
+        raise ValueError(text)
+    return float(text)
+
+
+def sizes(text: str) -> list[int]:
+    """Return sizes of large cubes, separated by commas, or raise ValueError."""
+    return [whole(size, least=4) for size in text.split(",")]
+
+
+def robots(text: str) -> list[str]:
+    """Return the names of profiles, or raise an error."""
+    return [name for name in text.split() if load_profile(name)]
+
+
+def whole_robot(text: str) -> str:
+    """Return the name of a profile with a camera, or raise an error."""
+    if not load_profile(text).cameras:
+        raise ValueError(text)
+    return text
+
+
+def whole_robots(text: str) -> list[str]:
+    """Return the names of such profiles, or raise an error."""
+    return [whole_robot(name) for name in text.split()]
 
 
 def timed(work: Callable[..., T], *arguments: Any, **named: Any) -> tuple[T, float]:
