@@ -12,9 +12,8 @@ from importlib import import_module
 FILES = {
     "algorithms": "algorithms nxn",
     "daemon": "button daemon latency memory",
-    "firmware": "firmware pico",
+    "firmware": "firmware pi_board pi_steps pico",
     "page": "page",
-    "pi": "pi_board pi_steps",
     "planner": "crane planner proof",
     "simulation": "calibration campaign simulation",
     "solver": "solver tables",

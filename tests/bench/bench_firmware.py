@@ -1,11 +1,17 @@
-"""Step rates, jitter, stopping and sizes of the firmware, in cycles of the emulated chips."""
+"""Step rates, jitter, stopping and sizes of the firmware, in cycles of the emulated chips; the
+Raspberry Pi's process: pulses in real time, and steps from the kernel's own trace."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.computer.board_family import build, executable, simulations
-from robot.link import Link, ServoSetup, StepperSetup
+from robot.link import Link, SerialTransport, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import TICKS_PER_US, EmergencyStop, Go, Ping
 from robot.link.wire import CobsReader, WireFrame
@@ -22,9 +28,14 @@ from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings import load_profile
+from robot.settings.board_table import FRAME_US
+from robot.twin.pulses import PwmChips
 from tests.bench.figures import emit, used_cpu_s
 from tests.rig.boards import rises_of
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
+from tests.system.kernel.inside.devices import at_once
+from tests.system.kernel.inside.lines import FASTEST, STEP, busy, errors_us, intervals_us, quantile
+from tests.system.kernel.machine import Unavailable, boot, fetch_kernel
 
 RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "u1")])
 OUTPUT, READ, BYTE, STACK = 0, 3, 4, 7
@@ -132,27 +143,27 @@ class EmulatedBoard:
             self.port.write(noise)
             await asyncio.sleep(pause_s)
 
-    async def play(self, setups: list[ActuatorSetup], schedule: Schedule) -> tuple[int, int]:
-        """Run a schedule while the line is full. Return microseconds and number of late turns."""
-        async with self.link(setups) as link:
-            noise = asyncio.create_task(self.saturate())
-            try:
-                execution = await link.run(schedule)
-            finally:
-                noise.cancel()
-            return execution.executed_us, (await link.status()).late
+    def play(self, setups: list[ActuatorSetup], schedule: Schedule) -> dict[str, Any]:
+        """Run a schedule while the line is full. Return late turns, and if its time was exact."""
 
+        async def run() -> dict[str, Any]:
+            async with self.link(setups) as link:
+                noise = asyncio.create_task(self.saturate())
+                try:
+                    done = await link.run(schedule)
+                finally:
+                    noise.cancel()
+                is_exact = done.executed_us == schedule.duration_us
+                return {"late": (await link.status()).late, "exact": is_exact}
 
-def avr_board(name: str = "uno") -> contextlib.AbstractContextManager[EmulatedBoard]:
-    """Run the firmware of a board under simavr until the end of the block; records in cycles."""
-    program = executable("cubist-firmware-avr")
-    return _emulated([program, "--elf", build(name).elf, "--board", name, "--cycles", "--stack"])
+        return self.loop.run_until_complete(run())
 
 
 @contextlib.contextmanager
-def _emulated(command: Sequence[str | Path]) -> Iterator[EmulatedBoard]:
+def emulated(command: Sequence[str | Path]) -> Iterator[EmulatedBoard]:
+    """Run a board's firmware until the end of the block; records in cycles."""
     with contextlib.closing(VirtualLoop()) as loop:
-        board = VirtualBoard(command)
+        board = VirtualBoard([*command, "--cycles"])
         board.listener = pins = Recorder(board.answer)
         port = VirtualPort(board, loop)
         try:
@@ -160,6 +171,12 @@ def _emulated(command: Sequence[str | Path]) -> Iterator[EmulatedBoard]:
         finally:
             port.end()
             board.end()
+
+
+def uno() -> contextlib.AbstractContextManager[EmulatedBoard]:
+    """Run the firmware of an Uno under simavr."""
+    program = executable("cubist-firmware-avr")
+    return emulated([program, "--elf", build("uno").elf, "--board", "uno", "--stack"])
 
 
 PICO_RATES = ((1, 500_000.0), (2, 250_000.0), (6, 100_000.0))
@@ -183,9 +200,8 @@ def _measure_pico(axes: int, speed: float) -> dict[str, Any]:
     setups, moves = _steppers(axes, speed, PICO_S)
     turns = tuple(TimedTurn(round(1.5 * number), number) for number in range(axes))
     schedule = Schedule(tuple(moves), turns, moves[0].duration_us + turns[-1].start_us)
-    command = simulations()["rp2040"].command(load_profile("six-motor-pico"), Path())
-    with _emulated([*command, "--cycles"]) as board:
-        executed_us, late = board.loop.run_until_complete(board.play(setups, schedule))
+    with emulated(simulations()["rp2040"].command(load_profile("six-motor-pico"), Path())) as board:
+        played = board.play(setups, schedule)
         edges = [board.pins.edges(pin) for pin in STEP_PINS[:axes]]
         falls = [board.pins.edges(pin, 0)[-len(edges[0]) :] for pin in STEP_PINS[:axes]]
         cpu_s = used_cpu_s(board.emulator) / board.loop.time()
@@ -209,8 +225,7 @@ def _measure_pico(axes: int, speed: float) -> dict[str, Any]:
         "offset_us": round(float(every.mean()), 3),
         "spread_us": round(max(float(np.ptp(one)) for one in late_us), 3),
         "pulse_min_us": round(float(widths.min() * PICO_US_PER_CYCLE), 3),
-        "late": late,
-        "exact": executed_us == schedule.duration_us,
+        **played,
         "cpu_s_per_simulated_s": round(cpu_s, 2),
     }
 
@@ -228,19 +243,11 @@ def _steppers(
     return setups, [stepper_move(name, 0, int(speed * seconds), limits) for name in names]
 
 
-def _together(profiles: Iterable[MotionProfile]) -> Schedule:
-    """Return a schedule that starts all profiles together."""
-    chosen = tuple(profiles)
-    turns = tuple(TimedTurn(0, number) for number in range(len(chosen)))
-    return Schedule(chosen, turns, max(profile.duration_us for profile in chosen))
-
-
 def _measure_rate(axes: int, speed: float) -> dict[str, Any]:
     """Play axes at a speed. Return errors of the step intervals and widths of the pulses."""
     setups, moves = _steppers(axes, speed, 1.0)
-    schedule = _together(moves)
-    with avr_board() as board:
-        executed_us, late = board.loop.run_until_complete(board.play(setups, schedule))
+    with uno() as board:
+        played = board.play(setups, at_once(*moves))
         edges = [board.pins.edges(pin) for pin in STEP_PINS[:axes]]
         falls = [board.pins.edges(pin, 0) for pin in STEP_PINS[:axes]]
         stack_left = int(board.pins.records(STACK)["pin"].min())
@@ -255,8 +262,7 @@ def _measure_rate(axes: int, speed: float) -> dict[str, Any]:
         "error_p999_us": float(np.percentile(errors, 99.9)),
         "error_max_us": float(errors.max()),
         "pulse_min_us": float(widths.min() * US_PER_CYCLE),
-        "late": late,
-        "exact": executed_us == schedule.duration_us,
+        **played,
         "stack_left": stack_left,
     }
 
@@ -269,9 +275,8 @@ def _measure_servo_jitter(axes: int, speed: float) -> dict[str, Any]:
     ]
     motors, moves = _steppers(axes, speed, 3.0) if axes else ([], [])
     still = [servo_slew(servo.name, 1500, 1500, 3_000_000) for servo in servos]
-    with avr_board() as board:
-        motion = board.play([*servos, *motors], _together([*still, *moves]))
-        board.loop.run_until_complete(motion)
+    with uno() as board:
+        board.play([*servos, *motors], at_once(*still, *moves))
         widths = []
         for pin in SERVO_PINS:
             rises, falls = board.pins.edges(pin), board.pins.edges(pin, 0)
@@ -294,14 +299,14 @@ def _measure_stopping(axes: int, speed: float) -> dict[str, Any]:
 
     async def stop_in_full_motion() -> None:
         async with board.link(setups) as link:
-            run = asyncio.create_task(link.run(_together(moves)))
+            run = asyncio.create_task(link.run(at_once(*moves)))
             while not (await link.status()).moving:
                 pass
             await asyncio.sleep(0.2)
             await link.emergency_stop()
             await asyncio.gather(run, return_exceptions=True)
 
-    with avr_board() as board:
+    with uno() as board:
         board.loop.run_until_complete(stop_in_full_motion())
         steps = np.sort(np.concatenate([board.pins.edges(pin) for pin in STEP_PINS[:axes]]))
         frames = board.pins.frames()
@@ -312,3 +317,82 @@ def _measure_stopping(axes: int, speed: float) -> dict[str, Any]:
         "stop_us": float(max(steps[-1] - stop, 0) * US_PER_CYCLE),
         "go_ms": float((steps[0] - go) * US_PER_CYCLE / 1000),
     }
+
+
+PI_PINS = (12, 13)
+TRAVEL_US = 500_000
+TRAVELS = 20
+
+
+def measure_pi_board() -> None:
+    """Emit the delay with which the process sets a pulse: alone, and beside twice as many busy
+    programs as processors.
+    """
+    for programs in (0, 2 * (os.cpu_count() or 1)):
+        with tempfile.TemporaryDirectory() as folder, busy(["while :; do :; done"] * programs):
+            found = _account(Path(folder)) | {"busy": programs}
+        emit("pi-board-pulse-p99", found["p99_us"], "us", found["pulses"], found)
+
+
+def _account(folder: Path) -> dict[str, Any]:
+    """Return the process's own figures for two servos that move back and forth."""
+    chips = PwmChips(folder / "pwm", PI_PINS, lambda *_: None)
+    port = folder / "port"
+    command = [executable("cubist-firmware-linux"), "--pwm", chips.folder, "--pty-link", port]
+    pipe = subprocess.PIPE
+    board = subprocess.Popen([*command, "--timing"], stdout=pipe, stderr=pipe, text=True)
+    events = asyncio.run(_slew(port))
+    board.terminate()
+    told, complaints = board.communicate()
+    chips.close()
+    found: dict[str, Any] = json.loads(told)
+    return found | {"events": events, "real_time": not complaints}
+
+
+async def _slew(port: Path) -> tuple[str, ...]:
+    """Move both servos back and forth. Return the unusual events."""
+    servos = [ServoSetup(f"servo{pin}", pin, 500, 2500, 1500, home_ms=100) for pin in PI_PINS]
+    link = Link(SerialTransport(str(port)), servos, silence_hold_ms=PATIENT_MS)
+    while not port.exists():
+        await asyncio.sleep(0.01)
+    await link.open()
+    await link.configure()
+    await link.home()
+    ways = [
+        servo_slew(servo.name, start, end, TRAVEL_US, FRAME_US)
+        for servo in servos
+        for start, end in ((1500, 2300), (2300, 1500))
+    ]
+    each_us = TRAVEL_US + FRAME_US
+    turns = [
+        TimedTurn(number * each_us, 2 * servo + number % 2)
+        for number in range(TRAVELS)
+        for servo in range(len(servos))
+    ]
+    execution = await link.run(Schedule(tuple(ways), tuple(turns), TRAVELS * each_us))
+    await link.close()
+    return execution.events
+
+
+def measure_pi_steps() -> None:
+    """Emit errors of steps at GPIO lines, alone and beside two programs that never wait.
+
+    Uses Debian's kernel in the emulated machine of ``tests/system/kernel``, which runs 250 million
+    instructions per second. The figures do not depend on the load of this computer.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            kernel = fetch_kernel(Path(folder))
+        except Unavailable as reason:
+            print(f"[bench] no virtual machine here: {reason}", file=sys.stderr)
+            return
+        found = boot(kernel, ["lines"])["lines"]["steps"]
+    for load in ("alone", "busy"):
+        changes = found[load]["changes"]
+        errors = errors_us(changes, STEP, 1e6 / FASTEST)
+        parts = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
+        figures = {name: quantile(errors, part) for name, part in parts.items()}
+        figures |= {"max": errors[-1], "shortest": min(intervals_us(changes, STEP))}
+        rounded = {name: round(value) for name, value in figures.items()}
+        detail = {"beside": load, "kernel": kernel.release, **rounded}
+        emit("pi-steps-p99", rounded["p99"], "us", len(errors), detail)

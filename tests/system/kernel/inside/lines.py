@@ -127,9 +127,9 @@ def quantile(ordered: Sequence[float], part: float) -> float:
 
 
 @contextmanager
-def busy() -> Iterator[None]:
+def busy(programs: Sequence[str] = BUSY) -> Iterator[None]:
     """Run other programs that use all the processor time they get."""
-    running = [subprocess.Popen(["sh", "-c", work]) for work in BUSY]
+    running = [subprocess.Popen(["sh", "-c", work]) for work in programs]
     try:
         yield
     finally:
