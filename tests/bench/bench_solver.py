@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import logging
 import os
 import re
 import sys
@@ -81,19 +80,18 @@ Peer = Callable[[str], int]
 ASK_S = 0.1
 """Elapsed time that RubikTwoPhase gets per cube."""
 
-_log = logging.getLogger(__name__)
-
 
 def _emit_peers() -> None:
-    """Emit for each peer its mean length, and ours in the same processor time."""
+    """Emit for each peer its mean length, and ours in the same processor time.
+
+    ``pip install '.[bench]'`` installs them.
+    """
     cubes = _cubes(PEER_CUBES)
     for name, load in (("kociemba", _kociemba), ("RubikTwoPhase", _rubik_two_phase)):
         try:
             peer = load()
-        except ImportError:
-            _log.warning("%s is not installed, skipped: pip install '.[bench]'", name)
-            continue
-        if peer is None:
+        except ImportError as reason:
+            print(f"[bench] {name} skipped: {reason}", file=sys.stderr)
             continue
         peer(cubes[0].facelets())  # tables are loaded
         lengths, spent = timed(list, (peer(cube.facelets()) for cube in cubes))
@@ -111,18 +109,15 @@ def _kociemba() -> Peer:
     return lambda facelets: len(module.solve(facelets).split())
 
 
-def _rubik_two_phase() -> Peer | None:
-    """Return the peer, or None without its tables, which take at least half an hour to make."""
+def _rubik_two_phase() -> Peer:
+    """Return the peer. Raise ImportError without its tables, which take half an hour to make."""
     definitions: Any = importlib.import_module("twophase.defs")
     folder = cache_directory() / "RubikTwoPhase"
     if not (folder / definitions.FOLDER / "phase2_cornsliceprun").exists():
-        _log.warning(
-            "RubikTwoPhase has no tables, skipped: mkdir -p %s && cd %s && "
-            "python -c 'import twophase.solver' makes them once (half an hour)",
-            folder,
-            folder,
+        raise ImportError(
+            f"no tables: mkdir -p {folder} && cd {folder} && "
+            "python -c 'import twophase.solver' makes them once (half an hour)"
         )
-        return None
     definitions.FOLDER = str(folder / definitions.FOLDER)
     with contextlib.redirect_stdout(sys.stderr):  # it reports each table
         solver = importlib.import_module("twophase.solver")
