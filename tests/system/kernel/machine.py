@@ -21,13 +21,16 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import pytest
 
 from tests.system.install.debian_root import CACHE, OLDEST_S, apt_sources, go_through, why_no_root
 
+T = TypeVar("T")
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
 PYTHON = CHECKOUT / ".venv/bin/python"
@@ -46,6 +49,14 @@ PROGRAMS = ("qemu-system-x86_64", "apt-get", "dpkg-deb", "make", "gcc")
 
 class Unavailable(Exception):
     """The machine cannot be made here; the text gives the reason."""
+
+
+def or_skip(fetch: Callable[[Path], T], folder: Path) -> T:
+    """Return what is fetched into a folder, or skip the test."""
+    try:
+        return fetch(folder)
+    except Unavailable as reason:
+        pytest.skip(f"no virtual machine here: {reason}")
 
 
 @dataclass(frozen=True, slots=True)

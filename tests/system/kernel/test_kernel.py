@@ -1,17 +1,20 @@
-"""Linux's own GPIO and PWM, as on a Raspberry Pi, in a virtual machine.
+"""Linux's own GPIO, PWM and cameras, as on a Raspberry Pi, in virtual machines.
 
 ``inside/`` has the scenarios: a slow stepper at GPIO lines, the panel through rpi-lgpio, and a
-PCA9685 with eight servos through the kernel's driver. One boot runs all.
+PCA9685 with eight servos through the kernel's driver, all in one boot; and the table of camera
+behaviour with the real libraries, in another.
 """
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from robot.settings.board_table import FRAME_US
+from tests.rig.camera_table import TABLE, Seen, judge
 from tests.system.kernel.inside.lines import (
     DIRECTION,
     ENABLE,
@@ -24,7 +27,7 @@ from tests.system.kernel.inside.lines import (
     quantile,
     times_us,
 )
-from tests.system.kernel.machine import Unavailable, boot, fetch_kernel
+from tests.system.kernel.machine import boot, boot_cameras, fetch_kernel, fetch_system, or_skip
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
 
@@ -34,10 +37,7 @@ Found = dict[str, Any]
 @pytest.fixture(scope="session")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
     """Return the results of each scenario in the machine."""
-    try:
-        kernel = fetch_kernel(tmp_path_factory.mktemp("kernel"))
-    except Unavailable as reason:
-        pytest.skip(f"no virtual machine here: {reason}")
+    kernel = or_skip(fetch_kernel, tmp_path_factory.mktemp("kernel"))
     return boot(kernel, ("panel", "lines", "servo_board"))
 
 
@@ -217,3 +217,20 @@ def test_a_chip_that_fails_in_a_slew_is_named_and_overcome(servos, fault):
     assert abs(off - counts(servos["servos"][0][3])) <= 1
     # After a power loss the chip's period is wrong, which its driver notices one channel at a time.
     assert any("duty_cycle: Device or resource busy" in text for text in servos["complaints"])
+
+
+SEEN = {field.name for field in fields(Seen)}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
+    """Return the observations of each row's camera."""
+    system = or_skip(fetch_system, tmp_path_factory.mktemp("made"))
+    return boot_cameras(system, tmp_path_factory.mktemp("guest"))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_a_real_camera_behaves_as_in_the_table(row, rows):
+    seen = rows[row.name]
+    assert "error" not in seen, seen["error"]
+    assert judge(row, Seen(**{name: seen[name] for name in SEEN})) == {}, seen

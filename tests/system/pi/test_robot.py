@@ -13,7 +13,7 @@ import pytest
 
 from robot.settings import load_profile
 from tests.system.conftest import MakePackages
-from tests.system.kernel.machine import Unavailable, fetch_system
+from tests.system.kernel.machine import fetch_system, or_skip
 from tests.system.pi.outside import Computer, Outside, prepare_computer
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
@@ -27,10 +27,7 @@ BUTTON = PROFILE.panel.start_button_gpio
 @pytest.fixture(scope="module")
 def folder(make_packages: MakePackages, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the computer's disk."""
-    try:
-        system = fetch_system(tmp_path_factory.mktemp("made"))
-    except Unavailable as reason:
-        pytest.skip(f"no virtual machine here: {reason}")
+    system = or_skip(fetch_system, tmp_path_factory.mktemp("made"))
     folder = tmp_path_factory.mktemp("computer")
     profile = Path("config/v-arms.yaml").read_text()
     files = {

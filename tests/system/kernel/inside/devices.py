@@ -259,15 +259,6 @@ def at_once(*ways: MotionProfile) -> Schedule:
     return Schedule(ways, turns, max(way.duration_us for way in ways))
 
 
-def in_turn(*ways: MotionProfile) -> Schedule:
-    """Return a schedule in which each motion starts when the one before it ends."""
-    turns, at = [], 0
-    for number, way in enumerate(ways):
-        turns.append(TimedTurn(at, number))
-        at += way.duration_us
-    return Schedule(ways, tuple(turns), at)
-
-
 TRACE = Path("/sys/kernel/tracing")
 KILOBYTES = 16384
 NOTE = re.compile(r"\s+(\d+\.\d+): (\w+): (.*)$")

@@ -17,13 +17,13 @@ from robot.link import EndstopHoming, Link, StepperSetup
 from robot.link.actuators import TurnCheckSetup
 from robot.motion.schedule import MotionProfile
 from robot.motion.stepper import StepperLimits, stepper_move
+from tests.rig.boards import in_turn
 from tests.system.kernel.inside.devices import (
     Chip,
     Note,
     configured,
     fault_of,
     following,
-    in_turn,
     link_to,
     notes_in,
     noting,
