@@ -28,17 +28,19 @@ needs_analyze = pytest.mark.skipif(
 )
 
 
+def run(*command: object, is_good: bool = True, **settings: str) -> subprocess.CompletedProcess:
+    """Run a command with settings in its environment. Raise an error if it should end well."""
+    environment = os.environ | settings
+    return subprocess.run(
+        command, cwd=FOLDER, env=environment, capture_output=True, text=True, check=is_good
+    )
+
+
 @needs_analyze
 @pytest.mark.parametrize("service", HARDENED)
 def test_the_service_is_hardened(service):
-    done = subprocess.run(
-        ["systemd-analyze", "security", "--offline=true", "--no-pager", f"./{service}"],
-        cwd=FOLDER,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found = re.search(rf"Overall exposure level for {re.escape(service)}: ([0-9.]+)", done.stdout)
+    command = ("systemd-analyze", "security", "--offline=true", "--no-pager", f"./{service}")
+    found = re.search(rf"exposure level for {re.escape(service)}: ([0-9.]+)", run(*command).stdout)
     assert float(found[1]) <= 2.0
 
 
@@ -60,13 +62,8 @@ def test_the_units_are_understood(tmp_path):
         text = re.sub(programs, "/bin/true", text)
         text = re.sub("^Documentation=.*\n", "", text, flags=re.MULTILINE)
         (tmp_path / unit).write_text(text)
-    done = subprocess.run(
-        ["systemd-analyze", "verify", *map(str, tmp_path.iterdir())],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"SYSTEMD_LOG_LEVEL": "warning"},
-    )
+    command = ("systemd-analyze", "verify", *tmp_path.iterdir())
+    done = run(*command, is_good=False, SYSTEMD_LOG_LEVEL="warning")
     ours = [line for line in done.stderr.splitlines() if "cubist" in line]
     assert ours == []
 
@@ -116,13 +113,11 @@ SCRIPTS = [
 def test_the_scripts_are_valid_and_executable(script):
     assert os.access(FOLDER / script, os.X_OK)
     shell = (FOLDER / script).read_text().splitlines()[0].rsplit("/", 1)[-1].split()[-1]
-    subprocess.run([shell, "-n", str(FOLDER / script)], check=True)
+    run(shell, "-n", script)
 
 
 def test_every_unit_program_and_setting_is_installed():
-    lists = 'printf "%s|" "$units" "$programs" "$settings"'
-    command = ["sh", "-euc", f". {FOLDER}/contents; {lists}"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    told = run("sh", "-euc", '. ./contents; printf "%s|" "$units" "$programs" "$settings"').stdout
     units, programs, settings, _ = (set(part.split()) for part in told.split("|"))
     assert units == {path.name for kind in ("service", "path") for path in FOLDER.glob(f"*.{kind}")}
     assert settings == {path.name for path in FOLDER.glob("*.env")}
@@ -138,8 +133,7 @@ def test_the_package_switches_the_service_on_in_a_system_that_does_not_run(tmp_p
         (tmp_path / name).chmod(0o755)
     script = "\n".join((FOLDER / name).read_text() for name in ("contents", "debian/postinst"))
     script = script.replace("/run/systemd/system", "/nowhere")
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    subprocess.run(["sh", "-c", script, "postinst", "configure"], env=environment, check=True)
+    run("sh", "-c", script, "postinst", "configure", PATH=f"{tmp_path}:{os.environ['PATH']}")
     [switched] = [line for line in told.read_text().splitlines() if line.startswith("systemctl")]
     assert switched == (
         "systemctl enable --quiet cubistd.service cubist-board.service cubist-poweroff.path"
@@ -152,12 +146,10 @@ def test_uninstalling_removes_what_installing_made_but_keeps_what_is_calibrated(
     for name in kept + gone:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    environment = os.environ | {"DESTDIR": str(tmp_path)}
-    subprocess.run([str(FOLDER / "uninstall")], env=environment, check=True, capture_output=True)
+    run("./uninstall", DESTDIR=str(tmp_path))
     assert all((tmp_path / name).exists() for name in kept)
     assert not any((tmp_path / name).exists() for name in gone)
-    command = [str(FOLDER / "uninstall"), "--purge"]
-    subprocess.run(command, env=environment, check=True, capture_output=True)
+    run("./uninstall", "--purge", DESTDIR=str(tmp_path))
     assert not any((tmp_path / name).exists() for name in kept)
 
 
@@ -181,29 +173,19 @@ def test_channels_of_servos_are_exported_and_no_fan_s(tmp_path):
         for file, text in (("duty_cycle", duty_ns), ("enable", 1), ("period", "")):
             (tmp_path / channel / file).touch(mode=0o600)
             (tmp_path / channel / file).write_text(f"{text}\n")
-    done = subprocess.run(
-        [FOLDER / "board-channels", tmp_path],
-        env=os.environ | {"CUBIST_BOARD_GROUP": str(os.getgid())},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == ""
+    assert run("./board-channels", tmp_path, CUBIST_BOARD_GROUP=str(os.getgid())).stderr == ""
     assert (tmp_path / "pwmchip0/export").read_text() == "3\n", "the last one that was not there"
     assert (tmp_path / "pwmchip2/export").read_text() == "15\n"
     assert not (tmp_path / "pwmchip1/export").exists()
     for channel, (_, on) in left_on.items():
         assert (tmp_path / channel / "enable").read_text() == f"{on}\n"
-        modes = {
-            (tmp_path / channel / file).stat().st_mode & 0o777 for file in ("period", "enable")
-        }
-        assert modes == {0o660}
+        for file in ("period", "enable"):
+            assert (tmp_path / channel / file).stat().st_mode & 0o777 == 0o660
 
 
 def board_wanted(profile: str, state: str = "/nowhere") -> bool:
-    command = [FOLDER / "board-wanted", FOLDER.parent / "config"]
-    environment = os.environ | {"CUBIST_PROFILE": profile, "CUBIST_STATE_DIR": state}
-    return not subprocess.run(command, env=environment, check=False).returncode
+    settings = {"CUBIST_PROFILE": profile, "CUBIST_STATE_DIR": state}
+    return run("./board-wanted", "../config", is_good=False, **settings).returncode == 0
 
 
 @pytest.mark.parametrize("name", ["cubotino", "otvinta", "cubotino-uno", "soltvvo"])
