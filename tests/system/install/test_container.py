@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.install.conftest import RunScenario
+from tests.system.conftest import RunScenario
 from tests.system.install.debian_root import assert_story
 
 HERE = Path(__file__).resolve().parent

@@ -102,6 +102,7 @@ echo "$0" >>"$STEPS"
 exec {program} "$@"
 """
 """Wrapper of a script's commands. Step number STOP_AT sends a signal to its whole process group."""
+COMMANDS = "fake-python systemctl systemd-sysusers mktemp install ln mv rm gzip cp sed"
 
 UNIT = "etc/systemd/system/cubistd.service"
 
@@ -124,7 +125,7 @@ class Installation:
     def install(self, quality: str, stop_at: int = 0) -> int:
         """Install a version that starts only if it is good; return the exit code."""
         self._steps.write_text("")
-        environment = os.environ | {
+        settings = {
             "DESTDIR": str(self.root),
             "CUBIST_START": "yes",
             "CUBIST_WHEEL": "cubist.whl",
@@ -137,7 +138,7 @@ class Installation:
         }
         done = subprocess.run(
             [SYSTEMD / "install"],
-            env=environment,
+            env=os.environ | settings,
             start_new_session=True,
             capture_output=True,
             text=True,
@@ -148,15 +149,11 @@ class Installation:
         return done.returncode
 
     def count_steps(self, signal: str) -> None:
-        for name in ("fake-python", "systemctl", "systemd-sysusers"):
-            (self._tools / name).rename(self._tools / f"real-{name}")
-            program(
-                self._tools,
-                name,
-                COUNTED.format(signal=signal, program=self._tools / f"real-{name}"),
-            )
-        for name in ("mktemp", "install", "ln", "mv", "rm", "gzip", "cp", "sed"):
-            program(self._tools, name, COUNTED.format(signal=signal, program=shutil.which(name)))
+        for name in COMMANDS.split():
+            real = Path(shutil.which(name))
+            if real.parent == self._tools:
+                real = real.rename(self._tools / f"real-{name}")
+            program(self._tools, name, COUNTED.format(signal=signal, program=real))
 
     def keep_working(self) -> Path:
         """Mark the files of the working version and return its folder."""
@@ -252,8 +249,6 @@ class Repository:
     """An apt repository that grows by one version at a time."""
 
     def __init__(self, tools: Path, folder: Path) -> None:
-        if shutil.which("apt-ftparchive") is None:
-            pytest.skip("apt-ftparchive is not installed")
         self.lists = folder / "root/dists"
         self._folder = folder
         program(tools, "gpg", FAKE_GPG)
@@ -269,7 +264,6 @@ class Repository:
         return done.returncode
 
     def age(self) -> None:
-        """Set the times of all files back by several weeks."""
         then = time.time() - OLD_DAYS * 86_400
         for path in self.lists.rglob("*"):
             os.utime(path, (then, then))
@@ -286,6 +280,8 @@ class Repository:
 
 @pytest.fixture
 def repository(tools: Path, tmp_path: Path) -> Repository:
+    if shutil.which("apt-ftparchive") is None:
+        pytest.skip("apt-ftparchive is not installed")
     return Repository(tools, tmp_path)
 
 
