@@ -57,7 +57,6 @@ def main() -> int:
 
 
 def _report(mutant: Mutant, found: Verdict, lines: TextIO) -> None:
-    """Write one outcome to the file and print it."""
     described = {"file": mutant.path, "line": mutant.line, "kind": mutant.kind}
     described["difference"] = mutant.difference()
     lines.write(json.dumps(described | dict(found)) + "\n")

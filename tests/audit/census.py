@@ -102,7 +102,6 @@ def main(arguments: list[str]) -> int:
 
 
 def count() -> Iterator[Figure]:
-    """Yield every figure of the checkout."""
     tracked = list_files()
     python = [one for one in tracked if one.suffix == ".py"]
     robot = [one for one in python if one.parts[0] == "robot"]

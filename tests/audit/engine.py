@@ -168,7 +168,6 @@ def separate_state() -> Iterator[None]:
 
 
 def _end_marked(mark: str) -> None:
-    """End all processes with a mark in their environment."""
     wanted = f"{MARK}={mark}".encode()
     for _ in range(100):
         marked = []

@@ -130,7 +130,6 @@ def function_of(test: str) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the two options."""
     group = parser.getgroup("campaign")
     group.addoption("--campaign", type=Path, help="folder with the results of this campaign")
     group.addoption("--minutes", type=float, default=3.0, help="time of each test function")

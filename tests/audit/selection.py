@@ -140,13 +140,11 @@ class Budget:
         self._begun_s, self._end_s = _used_cpu_s(), time.monotonic() + WALL_PER_CPU * self._budget_s
 
     def pytest_runtest_logfinish(self) -> None:
-        """Compare the used time with the budget after each test."""
         used_s = _used_cpu_s() - self._begun_s
         if used_s > self._budget_s or time.monotonic() > self._end_s:
             self._session.shouldstop = "the budget is spent"
 
     def pytest_unconfigure(self) -> None:
-        """Print the used time, for :meth:`spent_s`."""
         is_over = time.monotonic() > self._end_s
         used_s = self._budget_s if is_over else _used_cpu_s() - self._begun_s
         print(f"\nprocessor time of the tests: {used_s:.1f} s")

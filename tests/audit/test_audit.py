@@ -253,7 +253,6 @@ def test_cases_that_do_not_fit_follow_in_the_next_run_and_passed_ones_do_not(
     (tmp_path / SEED).write_text("1", encoding="utf-8")
 
     def campaign(minutes: float) -> list[tuple[str, str]]:
-        """Run the campaign and return all results so far."""
         options = ("--campaign", tmp_path, "--minutes", str(minutes), tmp_path)
         command = ("-m", "pytest", "-p", "tests.audit.long", *options)
         run(*command, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")

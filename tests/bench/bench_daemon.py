@@ -178,15 +178,11 @@ def measure_memory() -> None:
             held = asyncio.run(footprints_of(seen_by_large_cameras(name), Path(folder), count))
         numbers = [number for number in (1, SETTLED, 15, 30, 50) if number <= count]
         after = {"start": held.start} | {n: held.after[n - 1] for n in numbers}
-        figures = {
-            "anonymous-peak": (
-                held.anonymous_peak_kb,
-                {at: one.anonymous_kb for at, one in after.items()},
-            ),
-            "resident-peak": (held.resident_peak_kb, {}),
-            "growth": (held.growth_kb, {}),
-        }
-        for figure, (kb, at_rest_kb) in figures.items():
-            at_rest_mb = {at: round(value / 1000, 1) for at, value in at_rest_kb.items()}
-            detail = {"at_rest_mb": at_rest_mb}
+        at_rest_mb = {at: round(one.anonymous_kb / 1000, 1) for at, one in after.items()}
+        for figure, kb, at_rest in (
+            ("anonymous-peak", held.anonymous_peak_kb, at_rest_mb),
+            ("resident-peak", held.resident_peak_kb, {}),
+            ("growth", held.growth_kb, {}),
+        ):
+            detail = {"at_rest_mb": at_rest}
             emit(f"memory-{name}-{figure}", round(kb / 1000, 1), "MB", count, detail)

@@ -79,7 +79,6 @@ class Recorder:
     chunks: list[bytes] = field(default_factory=list)
 
     def feed(self, data: bytes) -> None:
-        """See :class:`tests.rig.simulated_time.PinListener`."""
         self.chunks.append(data)
         records = np.frombuffer(data, dtype=RECORD)
         for record in records[records["kind"] == READ]:
@@ -87,7 +86,6 @@ class Recorder:
             self.answer(asked[:10] + b"\1" + asked[11:])
 
     def records(self, kind: int) -> NDArray[np.void]:
-        """Return all records of a kind so far."""
         records = np.frombuffer(b"".join(self.chunks), dtype=RECORD)
         return records[records["kind"] == kind]
 
@@ -124,7 +122,6 @@ class EmulatedBoard:
 
     @contextlib.asynccontextmanager
     async def link(self, setups: list[ActuatorSetup]) -> AsyncIterator[Link]:
-        """Yield a link to the board with homed actuators."""
         link = Link(self.port, setups, clock=self.loop.time, silence_hold_ms=PATIENT_MS)
         await link.open()
         await link.configure()

@@ -24,7 +24,6 @@ T = TypeVar("T")
 def emit(
     bench: str, value: float, unit: str, n: int = 1, detail: dict[str, Any] | None = None
 ) -> None:
-    """Print one measured figure as a line of JSON."""
     line = {"bench": bench, "value": value, "unit": unit, "n": n, "detail": detail or {}}
     print(json.dumps(line), flush=True)
 

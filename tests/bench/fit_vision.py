@@ -33,6 +33,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import patch
 
 import cv2
 import numpy as np
@@ -131,14 +132,11 @@ def fit_constant(name: str, known: Known) -> dict[str, object]:
     old = float(getattr(colour_model, name))
 
     def cost(log_value: float) -> float:
-        setattr(colour_model, name, float(np.exp(log_value)))
-        return cost_of(known)
+        with patch.object(colour_model, name, float(np.exp(log_value))):
+            return cost_of(known)
 
     tried = np.log(old) + np.linspace(-np.log(REACH), np.log(REACH), STEPS)
-    try:
-        costs = np.array([cost(value) for value in tried])
-    finally:
-        setattr(colour_model, name, old)
+    costs = np.array([cost(value) for value in tried])
     lowest = int(costs.argmin())
     row = {"constant": f"vision.decide.colour_model.{name}", "old": old}
     gain = {"log_likelihood_gain": round(float(costs[STEPS // 2] - costs[lowest]), 2)}
@@ -224,14 +222,11 @@ def fit_locating(module: ModuleType, name: str, pictures: Pictures) -> Iterator[
     values = list(old) if isinstance(old, tuple) else [old]
     for i, value in enumerate(values):
         costs = []
-        try:
-            for factor in FACTORS:
-                tried = value * factor if isinstance(value, float) else round(value * factor)
-                changed = [*values[:i], tried, *values[i + 1 :]]
-                setattr(module, name, tuple(changed) if isinstance(old, tuple) else tried)
+        for factor in FACTORS:
+            tried = value * factor if isinstance(value, float) else round(value * factor)
+            changed = (*values[:i], tried, *values[i + 1 :])
+            with patch.object(module, name, changed if isinstance(old, tuple) else tried):
                 costs.append(cost_of_pictures(pictures))
-        finally:
-            setattr(module, name, old)
         lowest, usual = int(np.argmin(costs)), costs[FACTORS.index(1.0)]
         yield {
             "constant": f"{module.__name__}.{name}" + (f"[{i}]" if len(values) > 1 else ""),

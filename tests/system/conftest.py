@@ -40,7 +40,6 @@ UnpackRoot = Callable[[str, str], Path]
 
 
 def why_no_container() -> str | None:
-    """Return the reason why a container cannot run here, or None."""
     absent = why_absent(
         "systemd-nspawn", "unshare", "setpriv", "/lib/systemd/systemd", str(SIMULATOR)
     )
@@ -66,7 +65,6 @@ def why_no_container() -> str | None:
 
 @pytest.fixture(scope="session")
 def containers() -> None:
-    """Skip the test if a container cannot run."""
     reason = why_no_container()
     if reason:
         pytest.skip(reason)

@@ -19,7 +19,6 @@ KERNEL = "solver._native"
 
 
 def replace_source(name: str, replacement: str) -> None:
-    """Read one source of the product from another file."""
     place = str(Path(__file__).resolve().parents[3] / name)
     usual = SourceFileLoader.get_code
 
@@ -39,7 +38,6 @@ class OtherKernel:
         self._file = file
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return the kernel's location, or None for any other module."""
         if name != KERNEL:
             return None
         loader = ExtensionFileLoader(name, self._file)

@@ -81,7 +81,6 @@ def unpack_root(
 
 
 def why_no_root() -> str | None:
-    """Return the reason why no Debian root can be entered here, or None."""
     return why_absent("mmdebstrap", "systemd-nspawn", "setpriv", "git")
 
 

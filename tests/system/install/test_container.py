@@ -30,7 +30,6 @@ def break_wheel(wheel: Path, folder: Path) -> None:
 def facts(
     wheels: Path, run_scenario: RunScenario, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, str]:
-    """Return the scenario's facts by name."""
     share = tmp_path_factory.mktemp("owner")
     shutil.copy(HERE / "scenario", share / "scenario")
     shutil.copytree(wheels, share / "wheels")

@@ -158,7 +158,6 @@ EMULATED_TESTS = ("tests/solver/cube", "tests/motion", "tests/link/test_plans.py
 
 
 def why_no_foreign_root() -> str | None:
-    """Return the reason why no root of that architecture can be entered here, or None."""
     if reason := why_no_root() or why_absent("arch-test", "update-binfmts"):
         return reason
     command = ["update-binfmts", "--enable", "qemu-aarch64"]

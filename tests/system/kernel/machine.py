@@ -70,7 +70,6 @@ class Kernel:
 
     @property
     def image(self) -> Path:
-        """Bootable kernel image."""
         [image] = (self.folder / "boot").glob("vmlinuz-*")
         return image
 
@@ -134,7 +133,6 @@ def _depends(package: str, pattern: str, folder: Path) -> list[str]:
 
 
 def _make_modules(folder: Path) -> tuple[Path, ...]:
-    """Build the modules in ``module``."""
     [archive] = (folder / "usr/src").glob("linux-source-*.tar.xz")
     names = [f"{archive.name.removesuffix('.tar.xz')}/{name}" for name in SOURCES]
     where = ("--one-top-level=module", "--transform=s|.*/||")

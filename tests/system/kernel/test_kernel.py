@@ -36,7 +36,6 @@ Found = dict[str, Any]
 
 @pytest.fixture(scope="session")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
-    """Return the results of each scenario in the machine."""
     kernel = or_skip(fetch_kernel, tmp_path_factory.mktemp("kernel"))
     return boot(kernel, ("panel", "lines", "servo_board"))
 
@@ -53,7 +52,6 @@ def test_the_panel_hears_fingers_and_wires_and_no_noise(found):
 
 @pytest.fixture
 def lines(found: dict[str, Found]) -> Found:
-    """Return the results of a motor at GPIO lines."""
     return found["lines"]
 
 
@@ -120,7 +118,6 @@ def test_steps_are_in_time_for_the_motor_and_its_driver(run):
 
 @pytest.fixture
 def servos(found: dict[str, Found]) -> Found:
-    """Return the results of eight servos at a PCA9685."""
     return found["servo_board"]
 
 
@@ -224,7 +221,6 @@ SEEN = {field.name for field in fields(Seen)}
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
-    """Return the observations of each row's camera."""
     system = or_skip(fetch_system, tmp_path_factory.mktemp("made"))
     return boot_cameras(system, tmp_path_factory.mktemp("guest"))
 

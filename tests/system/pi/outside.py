@@ -122,7 +122,6 @@ class Computer:
         return answer["code"], answer["output"]
 
     def until(self, condition: Callable[[], object]) -> None:
-        """Wait until a condition holds."""
         deadline = time.monotonic() + LIMIT_S
         while not condition():
             assert time.monotonic() < deadline, "it takes too long"
@@ -136,11 +135,9 @@ class Computer:
         return json.loads(record)["outcome"] if record else None
 
     def press(self, pin: int, seconds: float) -> None:
-        """Press a button."""
         self.order("press", pin=pin, seconds=seconds)
 
     def cut_power(self) -> None:
-        """Pull the plug."""
         self._qemu.kill()
 
     def ends(self) -> bool:

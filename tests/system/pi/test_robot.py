@@ -26,7 +26,6 @@ BUTTON = PROFILE.panel.start_button_gpio
 
 @pytest.fixture(scope="module")
 def folder(make_packages: MakePackages, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the computer's disk."""
     system = or_skip(fetch_system, tmp_path_factory.mktemp("made"))
     folder = tmp_path_factory.mktemp("computer")
     profile = Path("config/v-arms.yaml").read_text()

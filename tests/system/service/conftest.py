@@ -38,6 +38,5 @@ def make_bench(short_folder: Path) -> MakeBench:
 
 @pytest.fixture
 async def bench(make_bench: MakeBench) -> AsyncIterator[Bench]:
-    """Yield a CUBOTino whose firmware runs."""
     async with make_bench() as bench, bench.firmware():
         yield bench

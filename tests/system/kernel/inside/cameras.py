@@ -92,12 +92,10 @@ class Vimc:
         wait_for(lambda: not nodes(SENSOR))
 
     def show(self, pattern: int, text: int) -> None:
-        """Change the sensor's picture."""
         _set(SENSOR, {PATTERN: pattern, TEXT: text})
 
 
 def _set(name: str, values: Mapping[int, int]) -> None:
-    """Set controls of a part of the camera."""
     wait_for(lambda: any(node.exists() for node in nodes(name)))
     [node] = nodes(name)
     with node.open("r+b", buffering=0) as device:
@@ -147,8 +145,6 @@ picamera2.picamera2.CompletedRequest = SensedRequest
 
 
 class RealPi(PiBench):
-    """A camera at the ribbon cable."""
-
     size = (384, 192)  # a third of vimc's picture, with room for the clock
 
     def __init__(self) -> None:
@@ -248,8 +244,6 @@ class RealPi(PiBench):
 
 
 class RealUsb(UsbBench):
-    """A webcam on USB."""
-
     def __init__(self) -> None:
         self.webcam = Webcam()
 
@@ -357,7 +351,6 @@ BENCHES: dict[str, Callable[[], Bench]] = {"picamera2": RealPi, "usb": RealUsb}
 
 
 def run(row: Row, result: Path) -> None:
-    """Write the observations of a row's camera."""
     try:
         result.write_text(json.dumps(asdict(observe(row, BENCHES[row.kind]()))))
     except BaseException:

@@ -59,7 +59,6 @@ class Chip:
         (self._config / "live").write_text("0")
 
     def remove(self) -> None:
-        """Remove the chip and its configuration."""
         self.unplug()
         (self._config / "bank0").rmdir()
         self._config.rmdir()
@@ -120,7 +119,6 @@ class Chip:
 
 @contextmanager
 def plugged_in(name: str, label: str | None = None) -> Iterator[Chip]:
-    """Yield a chip that is plugged in for a while."""
     chip = Chip(name, label)
     try:
         yield chip
@@ -178,7 +176,6 @@ class ServoBoard:
             self._transfer(WRITE, register, value)
 
     def read(self, register: int) -> int:
-        """Return the value of a register."""
         return self._transfer(READ, register, 0)
 
     def _transfer(self, way: int, register: int, value: int) -> int:

@@ -79,7 +79,6 @@ class Shaft:
         self._set_switch()
 
     def hear(self, note: Note) -> None:
-        """Follow a line's new value."""
         pin, value = change_of(note, self.chip)
         if pin == DIRECTION:
             self.direction = value

@@ -56,12 +56,10 @@ class Teller:
         self._turn = threading.Lock()
 
     def tell(self, **what: object) -> None:
-        """Send a JSON line."""
         with self._turn:
             self._line.sendall(json.dumps(what).encode() + b"\n")
 
     def hear(self, note: Note) -> None:
-        """Report an event of the kernel."""
         self.tell(time_s=note.time_s, event=note.event, text=note.text)
 
 
@@ -80,7 +78,6 @@ def confirm(profile: str) -> None:
 
 
 def obey(order: dict[str, Any], chip: Chip) -> dict[str, object]:
-    """Obey an order and return the answer."""
     match order["do"]:
         case "press":
             chip.press(order["pin"], order["seconds"])

@@ -55,7 +55,6 @@ class Control:
         self.answers = {0x82: least, 0x83: most, 0x84: step, 0x87: now}
 
     def read(self, request: int) -> bytes:
-        """Return the answer to a request that reads."""
         if request == GET_INFO:
             return b"\x03"  # it can be read and set
         if request == GET_LENGTH:
@@ -134,7 +133,6 @@ class Webcam:
         self._pictures = self._payloads()
 
     def plug_in(self) -> None:
-        """Connect it to the kernel."""
         ours, theirs = socket.socketpair()
         self.connect(ours)
         attach(theirs)
@@ -147,7 +145,6 @@ class Webcam:
             threading.Thread(target=work, args=(line,), daemon=True).start()
 
     def pull_out(self) -> None:
-        """Break the connection."""
         line, self._line = self._line, None
         if line is not None:
             with suppress(OSError):  # the other end may have closed already
@@ -293,7 +290,6 @@ class Webcam:
             count += 1
 
     def _picture(self, number: int) -> bytes:
-        """Return a picture in the chosen format."""
         image = self.look(number)
         if self.format != "MJPG":
             return cv2.cvtColor(image, cv2.COLOR_BGR2YUV_YUY2).tobytes()
