@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from solver.learning import batch as learning
 from solver.reduction.search import geometry
 from solver.search import solve, solve_many
 from solver.solution import Request, Solution
-from tests.bench.figures import ROOT, chosen, emit, mean, replayed, seconds, sizes, timed, whole
+from tests.bench.figures import ROOT, chosen, emit, mean, replayed, seconds, several, timed, whole
 
 SEED = 2024
 CONTEST = ROOT.parent / "shared/data/cubes/rokicki_contest_100.sing"
@@ -144,7 +145,7 @@ def measure_nxn() -> None:
     """
     few = 100 if os.environ.get("CUBIST_BENCH_LONG") else 10
     count = chosen("BENCH_COUNT", few, whole)
-    for size in chosen("BENCH_SIZES", "4,5,6,7,11,17", sizes):
+    for size in chosen("BENCH_SIZES", "4,5,6,7,11,17", several(partial(whole, least=4))):
         limit = chosen("BENCH_LIMIT_S", LIMITS_S.get(size, 20.0), seconds)
         request = Request(algorithm="reduction", metric="obtm", time_limit=limit)
         _reduced(StickerCube.solved(size).apply("R U F"), request)  # makes the tables

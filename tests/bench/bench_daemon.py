@@ -21,7 +21,15 @@ from robot.records.latency import STAGES, percentile
 from robot.records.run_record import RunRecord
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
-from tests.bench.figures import children_cpu_s, chosen, emit, used_cpu_s, whole, whole_robots
+from tests.bench.figures import (
+    children_cpu_s,
+    chosen,
+    emit,
+    several,
+    used_cpu_s,
+    whole,
+    whole_robot,
+)
 from tests.rig.footprint import SETTLED, footprints_of, seen_by_large_cameras
 from tests.rig.workbench import Bench, workbench
 
@@ -71,7 +79,7 @@ def measure_latency() -> None:
     """Emit times for which a robot waits apart from its own motion: every stage, the scan including
     its motion, and the total until the robot turns. ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` select.
     """
-    for name in chosen("ROBOTS", "six-motor four-arm", whole_robots):
+    for name in chosen("ROBOTS", "six-motor four-arm", several(whole_robot)):
         records = asyncio.run(_solved(name, chosen("SOLVES", 20, whole)))
         samples: dict[str, list[float]] = defaultdict(list)
         for record in records:
@@ -98,7 +106,7 @@ def measure_button() -> None:
     parts in ms and the computer's load before. The figure is valid on an idle computer only.
     ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` select.
     """
-    for name in chosen("ROBOTS", "six-motor-record", whole_robots):
+    for name in chosen("ROBOTS", "six-motor-record", several(whole_robot)):
         load = round(os.getloadavg()[0], 1)
         found = asyncio.run(_pressed(name, chosen("SOLVES", 20, whole)))
         took_s = [took for took, _ in found]
@@ -173,7 +181,7 @@ def measure_memory() -> None:
     ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` select.
     """
     count = chosen("SOLVES", 50, whole)
-    for name in chosen("ROBOTS", "cubotino two-arm six-motor", whole_robots):
+    for name in chosen("ROBOTS", "cubotino two-arm six-motor", several(whole_robot)):
         with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
             held = asyncio.run(footprints_of(seen_by_large_cameras(name), Path(folder), count))
         numbers = [number for number in (1, SETTLED, 15, 30, 50) if number <= count]

@@ -30,9 +30,9 @@ from tests.bench.figures import (
     emit,
     mean,
     replayed,
-    robots,
+    robot,
     seconds,
-    sizes,
+    several,
     timed,
     whole,
 )
@@ -132,9 +132,9 @@ def measure_proof() -> None:
     ``CUBIST_ROBOTS``, ``_TURNS``, ``_CUBES`` select.
     """
     count = chosen("CUBES", 10, whole)
-    all_turns = chosen("TURNS", "4 5 6 7 8", lambda text: [whole(part) for part in text.split()])
-    for robot in chosen("ROBOTS", " ".join(SOLVED), robots):
-        mechanism = build_mechanism(load_profile(robot))
+    all_turns = chosen("TURNS", "4 5 6 7 8", several(whole))
+    for profile in chosen("ROBOTS", " ".join(SOLVED), several(robot)):
+        mechanism = build_mechanism(load_profile(profile))
         cost = cost_model(mechanism, mechanism.start)
         for turns in all_turns:
             rng = np.random.default_rng(turns)
@@ -151,7 +151,7 @@ def measure_proof() -> None:
                 "cpu_s": round(mean(best.cpu_s for _, best in pairs), 2),
                 "cpu_s_at_most": round(max(best.cpu_s for _, best in pairs), 1),
             }
-            name = f"proof-{robot.replace('/', '-')}-{turns}"
+            name = f"proof-{profile.replace('/', '-')}-{turns}"
             emit(name, round(mean(excess), 3), "% slower than proven", len(pairs), detail)
 
 
@@ -178,7 +178,7 @@ def measure_crane() -> None:
     ``CUBIST_BENCH_SECONDS``: search time per cube.
     """
     count = chosen("BENCH_CUBES", 10, whole)
-    for profile in chosen("BENCH_SIZES", "4,5", _cranes):
+    for profile in chosen("BENCH_SIZES", "4,5", several(_crane)):
         size = profile.cube.size
         limit_s = chosen("BENCH_SECONDS", CRANE_S[size], seconds)
         crane = build_mechanism(profile)
@@ -199,5 +199,5 @@ def measure_crane() -> None:
         emit("crane-fastest", mean(fastest), "s", count, detail)
 
 
-def _cranes(text: str) -> list[RobotProfile]:
-    return [for_cube(load_profile("crane"), size) for size in sizes(text)]
+def _crane(size: str) -> RobotProfile:
+    return for_cube(load_profile("crane"), whole(size, least=4))

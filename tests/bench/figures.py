@@ -62,14 +62,9 @@ def seconds(text: str) -> float:
     return float(text)
 
 
-def sizes(text: str) -> list[int]:
-    """Return sizes of large cubes, separated by commas, or raise ValueError."""
-    return [whole(size, least=4) for size in text.split(",")]
-
-
-def robots(text: str) -> list[str]:
-    """Return the names of profiles, or raise an error."""
-    return [name for name in text.split() if load_profile(name)]
+def robot(text: str) -> str:
+    """Return the name of a profile, or raise an error."""
+    return text if load_profile(text) else ""
 
 
 def whole_robot(text: str) -> str:
@@ -79,9 +74,9 @@ def whole_robot(text: str) -> str:
     return text
 
 
-def whole_robots(text: str) -> list[str]:
-    """Return the names of such profiles, or raise an error."""
-    return [whole_robot(name) for name in text.split()]
+def several(read: Callable[[str], T]) -> Callable[[str], list[T]]:
+    """Return a function that reads values with spaces or commas between them."""
+    return lambda text: [read(word) for word in text.replace(",", " ").split()]
 
 
 def timed(work: Callable[..., T], *arguments: Any, **named: Any) -> tuple[T, float]:
