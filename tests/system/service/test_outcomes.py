@@ -36,19 +36,9 @@ async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench):
             assert (record.outcome, record.moves) == (name, None)
             fault = record.faults[-1]
             assert (fault.code, bool(fault.remedy)) == (name, True)
-        for command, shown in (("start", "face-covered after"), ("status", "face")):
-            code, out, _ = await bench.run(command)
-            assert code == 1
-            assert shown in out and "take your hands" in out.lower()
         bench.studio.disturbances.odd = None
-        bench.robot.jam("holder")
-        record = await bench.perform(view)
-        assert (record.outcome, record.attempts) == ("slipped", 2)
-        assert "no motor is jammed" in record.faults[-1].remedy
-        bench.robot.jam("holder", jammed=False)
-        for outcome in ("solved", "already-solved"):
-            code, (shown,) = await bench.run_json("start")
-            assert (code, shown["outcome"], bench.robot.solved) == (0, outcome, True)
+        assert (await bench.perform(view)).outcome == "solved"
+        assert (bench.robot.solved, bench.robot.violations) == (True, [])
 
 
 class StickerlessCube(Misadjustment):
@@ -92,19 +82,6 @@ async def start_and_disturb_the_check(bench: Bench, number: int, odd: OddScene) 
     await asyncio.sleep(0.01 * (number % 5))
     bench.studio.disturbances.odd = odd
     return run
-
-
-@pytest.mark.long
-async def test_what_comes_into_view_at_the_check_is_told(make_bench):
-    """The cube is solved, so `slipped` would be wrong, however often the robot may try."""
-    policy = {"wait_for_clear_view_s": 0.5, "solve_retries": 1, "scan_retries": 1}
-    async with make_bench(speed=100, **policy) as bench, bench.working() as view:
-        for number, odd in enumerate(NAMES):
-            run = await start_and_disturb_the_check(bench, number, odd)
-            record = await bench.ended(view, run)
-            assert (record.outcome, record.attempts) == (NAMES[odd], 1), record.reason
-            assert bench.robot.solved and not bench.robot.violations
-            bench.studio.disturbances.odd = None
 
 
 async def wait_with_the_hand_there(bench: Bench, view: DaemonFollower) -> None:
