@@ -25,17 +25,7 @@ from solver.cube.pocket import PocketCube
 from solver.reduction import phased
 from solver.search import solve
 from solver.solution import Request
-from tests.bench.figures import (
-    chosen,
-    emit,
-    mean,
-    replayed,
-    robot,
-    seconds,
-    several,
-    timed,
-    whole,
-)
+from tests.bench.figures import chosen, emit, mean, replayed, robot, seconds, several, timed, whole
 
 SOLVED = ("reference/a", "reference/b", "reference/c", "reference/d", "cubotino")
 CUBES = 20
