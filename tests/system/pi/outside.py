@@ -88,20 +88,6 @@ class ServoChip(PulseMaker):
             train.run(time_us)
 
 
-class CubeCamera(Webcam):
-    """A webcam that sees what ``look_at`` returns, an image R G B."""
-
-    width, height = 640, 480
-
-    def __init__(self, look_at: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]]) -> None:
-        super().__init__()
-        self._look_at = look_at
-
-    def look(self, number: int) -> cv2.typing.MatLike:
-        del number
-        return cv2.cvtColor(self._look_at(), cv2.COLOR_RGB2BGR)
-
-
 class Computer:
     """The machine while it runs, with its keyboard and the robot's button."""
 
@@ -133,9 +119,6 @@ class Computer:
         path = f"/var/lib/cubist/runs/{number:06}/run.json"
         record = self.order("read", path=path)["output"]
         return json.loads(record)["outcome"] if record else None
-
-    def press(self, pin: int, seconds: float) -> None:
-        self.order("press", pin=pin, seconds=seconds)
 
     def cut_power(self) -> None:
         self._qemu.kill()
@@ -170,7 +153,9 @@ class Outside:
             stack.callback(qemu.kill)
             orders, pictures = (stack.enter_context(one.accept()[0]) for one in listeners)
             computer = Computer(orders, qemu)
-            webcam = CubeCamera(self.take_picture)
+            webcam = Webcam()
+            webcam.width, webcam.height = 640, 480
+            webcam.look = lambda _: cv2.cvtColor(self.take_picture(), cv2.COLOR_RGB2BGR)
             webcam.connect(pictures)
             stack.callback(webcam.pull_out)
             with self._turn:

@@ -66,7 +66,7 @@ FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().de
 
 def solve(computer: Computer, outside: Outside, number: int) -> None:
     """Press the button and wait until the run of this number has solved the cube."""
-    computer.press(BUTTON, 0.2)
+    computer.order("press", pin=BUTTON, seconds=0.2)
     computer.until(lambda: computer.outcome(number))
     assert computer.outcome(number) == "solved"
     assert outside.robot.solved
@@ -81,7 +81,7 @@ def test_a_robot_solves_cubes_before_and_after_a_power_cut(folder):
         check_up(computer)
         solve(computer, outside, 1)
         outside.insert("L2 B")
-        computer.press(BUTTON, 0.2)
+        computer.order("press", pin=BUTTON, seconds=0.2)
         computer.until(lambda: outside.robot.moving)
         computer.cut_power()
     outside.insert("R U' F2 L D' B")
@@ -91,6 +91,6 @@ def test_a_robot_solves_cubes_before_and_after_a_power_cut(folder):
         solve(computer, outside, 3)
         outside.insert("D F' R2 U B L'")
         solve(computer, outside, 4)
-        computer.press(BUTTON, 6.0)
+        computer.order("press", pin=BUTTON, seconds=6.0)
         assert computer.ends()
     assert outside.robot.violations == []

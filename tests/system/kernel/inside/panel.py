@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from robot.panel.button import Press
 from robot.panel.gpio import PanelError, RpiGpio
 from robot.panel.panel import Input, Listener, Output, Panel, PanelPins
 from tests.system.kernel.inside.devices import Chip, plugged_in
@@ -43,34 +42,27 @@ def panel(chip: Chip, told: list[Any], *, wire: bool = True) -> Iterator[Panel]:
         made.close()
 
 
-def presses(chip: Chip) -> list[Any]:
-    told: list[Any] = []
+def presses(chip: Chip, told: list[Any]) -> None:
     with panel(chip, told):
         for seconds in (0.2, 2.0, 5.5):
             chip.press(BUTTON, seconds)
-    return told
 
 
-def noise(chip: Chip) -> list[Any]:
-    told: list[Any] = []
+def noise(chip: Chip, told: list[Any]) -> None:
     with panel(chip, told):
         chip.bounce(BUTTON, False)
         for hertz in (50, 60):
             chip.hum(BUTTON, hertz, 1.0)
         time.sleep(0.2)
-    return told
 
 
-def emergency(chip: Chip) -> list[Any]:
-    told: list[Any] = []
+def emergency(chip: Chip, told: list[Any]) -> None:
     with panel(chip, told):
-        chip.close_contact(ESTOP, False)
-        time.sleep(0.1)
-        chip.close_contact(ESTOP, True)
-        time.sleep(0.1)
+        for closed in (False, True):
+            chip.close_contact(ESTOP, closed)
+            time.sleep(0.1)
     with panel(chip, told, wire=False):
         time.sleep(0.1)
-    return told
 
 
 def light(chip: Chip) -> list[Any]:
@@ -81,11 +73,11 @@ def light(chip: Chip) -> list[Any]:
         time.sleep(0.1)
         seen.append(chip.level(LED))
         made.show("solving")
-        levels = []
+        levels = set()
         for _ in range(100):
-            levels.append(chip.level(LED))
+            levels.add(chip.level(LED))
             time.sleep(0.01)
-        seen.append(sorted(set(levels)))
+        seen.append(sorted(levels))
         made.sound("fault")
         time.sleep(0.3)
         seen.append(chip.level(BUZZER))
@@ -104,23 +96,16 @@ def complaint(pin: int) -> str:
     return "nothing"
 
 
-def busy(chip: Chip) -> str:
-    with chip.taken(BUTTON):
-        return complaint(BUTTON)
-
-
 def main() -> None:
-    assert Press.SHORT == "short"
     with plugged_in("robot") as chip:
         assert chip.name == "gpiochip0", chip.name
-        found = {
-            "presses": presses(chip),
-            "noise": noise(chip),
-            "emergency": emergency(chip),
-            "light": light(chip),
-            "busy": busy(chip),
-            "after": complaint(BUTTON),
-        }
+        found: dict[str, Any] = {}
+        for scenario in (presses, noise, emergency):
+            scenario(chip, found.setdefault(scenario.__name__, []))
+        found["light"] = light(chip)
+        with chip.taken(BUTTON):
+            found["busy"] = complaint(BUTTON)
+        found["after"] = complaint(BUTTON)
     sys.stdout.write(json.dumps(found) + "\n")
 
 

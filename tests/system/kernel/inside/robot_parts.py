@@ -11,6 +11,7 @@ import socket
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +36,13 @@ CLIENT = ControlClient(Path("/run/cubist/control.sock"))
 
 def connect(port: int) -> socket.socket:
     """Connect to the outside as soon as there is a network."""
-    found: list[socket.socket] = []
 
-    def is_connected() -> bool:
-        try:
-            found.append(socket.create_connection((OUTSIDE, port)))
-        except OSError:
-            return False
-        return True
+    def attempt() -> socket.socket | None:
+        with suppress(OSError):
+            return socket.create_connection((OUTSIDE, port))
+        return None
 
-    wait_for(is_connected)
-    return found[0]
+    return wait_for(attempt)
 
 
 class Teller:

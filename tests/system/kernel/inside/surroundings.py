@@ -6,19 +6,22 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+T = TypeVar("T")
 VIDEO = Path("/sys/class/video4linux")
 ATTACH = Path("/sys/devices/platform/vhci_hcd.0/attach")
 HIGH_SPEED = 3
 DEVICE_ID = 0x0001_0002
 
 
-def wait_for(condition: Callable[[], object]) -> None:
-    """Wait until the kernel and udev have met a condition."""
+def wait_for(condition: Callable[[], T]) -> T:
+    """Wait until the kernel and udev have met a condition; return its value."""
     deadline = time.monotonic() + 20
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, "the kernel does not do it"
         time.sleep(0.02)
+    return found
 
 
 def nodes(name: str) -> list[Path]:
