@@ -69,13 +69,12 @@ def main(arguments: list[str]) -> int:
 
 def begin(*, again: bool) -> None:
     """Resume the campaign of this exact checkout, or start a new one."""
-
-    def ask_git(*command: str) -> bytes:
-        return subprocess.run(("git", *command), cwd=ROOT, check=True, capture_output=True).stdout
-
     known = FOLDER / CHECKOUT
-    changes = ask_git("rev-parse", "HEAD") + ask_git("diff", "HEAD")
-    checkout = hashlib.sha256(changes).hexdigest()
+    commit, changes = (
+        subprocess.run(("git", command, "HEAD"), cwd=ROOT, check=True, capture_output=True).stdout
+        for command in ("rev-parse", "diff")
+    )
+    checkout = hashlib.sha256(commit + changes).hexdigest()
     if again or not known.exists() or known.read_text(encoding="utf-8") != checkout:
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(parents=True)
