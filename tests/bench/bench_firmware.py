@@ -104,6 +104,12 @@ class Recorder:
         chosen = records[(records["pin"] == pin) & (records["level"] == level)]
         return chosen["ticks"].astype(np.int64)
 
+    def pulses(self, pins: Sequence[int]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """Return the rises of each pin, and the widths of all pulses."""
+        rises = [self.edges(pin) for pin in pins]
+        falls = [self.edges(pin, 0)[-len(rise) :] for pin, rise in zip(pins, rises, strict=True)]
+        return rises, np.concatenate(falls) - np.concatenate(rises)
+
 
 @dataclass
 class EmulatedBoard:
@@ -199,8 +205,7 @@ def _measure_pico(axes: int, speed: float) -> dict[str, Any]:
     schedule = Schedule(tuple(moves), turns, moves[0].duration_us + turns[-1].start_us)
     with emulated(simulations()["rp2040"].command(load_profile("six-motor-pico"), Path())) as board:
         played = board.play(setups, schedule)
-        edges = [board.pins.edges(pin) for pin in STEP_PINS[:axes]]
-        falls = [board.pins.edges(pin, 0)[-len(edges[0]) :] for pin in STEP_PINS[:axes]]
+        edges, widths = board.pins.pulses(STEP_PINS[:axes])
         cpu_s = used_cpu_s(board.emulator) / board.loop.time()
     wanted = [
         (rises_of(move) + turn.start_us * TICKS_PER_US) * PICO_CYCLES_PER_TICK
@@ -212,7 +217,6 @@ def _measure_pico(axes: int, speed: float) -> dict[str, Any]:
         for rises, ticks in zip(edges, wanted, strict=True)
     ]
     every = np.concatenate(late_us)
-    widths = np.concatenate([fall - rise for rise, fall in zip(edges, falls, strict=True)])
     return {
         "axes": axes,
         "steps_per_s": speed,
@@ -245,12 +249,10 @@ def _measure_rate(axes: int, speed: float) -> dict[str, Any]:
     setups, moves = _steppers(axes, speed, 1.0)
     with uno() as board:
         played = board.play(setups, at_once(*moves))
-        edges = [board.pins.edges(pin) for pin in STEP_PINS[:axes]]
-        falls = [board.pins.edges(pin, 0) for pin in STEP_PINS[:axes]]
+        edges, widths = board.pins.pulses(STEP_PINS[:axes])
         stack_left = int(board.pins.records(STACK)["pin"].min())
     wanted = math.ceil(TICKS_PER_S / speed - 1e-9) * CYCLES_PER_TICK
     errors = np.abs(np.concatenate([np.diff(rises) for rises in edges]) - wanted) * US_PER_CYCLE
-    widths = np.concatenate([f[-len(r) :] - r for r, f in zip(edges, falls, strict=True)])
     return {
         "axes": axes,
         "steps_per_s": speed,
