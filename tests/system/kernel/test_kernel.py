@@ -216,9 +216,6 @@ def test_a_chip_that_fails_in_a_slew_is_named_and_overcome(servos, fault):
     assert any("duty_cycle: Device or resource busy" in text for text in servos["complaints"])
 
 
-SEEN = {field.name for field in fields(Seen)}
-
-
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
     system = or_skip(fetch_system, tmp_path_factory.mktemp("made"))
@@ -229,4 +226,5 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
 def test_a_real_camera_behaves_as_in_the_table(row, rows):
     seen = rows[row.name]
     assert "error" not in seen, seen["error"]
-    assert judge(row, Seen(**{name: seen[name] for name in SEEN})) == {}, seen
+    observed = Seen(**{field.name: seen[field.name] for field in fields(Seen)})
+    assert judge(row, observed) == {}, seen

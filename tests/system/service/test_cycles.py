@@ -6,13 +6,7 @@ from itertools import islice
 
 import pytest
 
-from tests.rig.footprint import (
-    SETTLED,
-    Footprints,
-    anonymous_kb,
-    footprints_of,
-    seen_by_large_cameras,
-)
+from tests.rig.footprint import SETTLED, anonymous_kb, footprints_of, seen_by_large_cameras
 
 ANONYMOUS_KB = 112_000
 RESIDENT_KB = 210_000
@@ -27,19 +21,6 @@ SPARE_THREADS = 4
 # The simulated robot runs in this process. Traced line by line it would be too slow for its board,
 # and the process measured here is another one.
 pytestmark = pytest.mark.no_cover
-
-
-def assert_small(held: Footprints) -> None:
-    """Check the peak rather than the usual use: a Pi has no memory to spare even once."""
-    assert held.anonymous_peak_kb <= ANONYMOUS_KB, held
-    assert held.resident_peak_kb <= RESIDENT_KB, held
-    assert held.growth_kb < GROWTH_KB, held
-    settled = held.settled
-    assert max(one.files for one in settled) <= settled[0].files + 1, held
-    # Python's pool adds a thread each time that all were busy.
-    assert max(one.threads for one in settled) <= settled[0].threads + SPARE_THREADS, held
-
-
 LONG = pytest.mark.long, pytest.mark.timeout(3600)
 
 
@@ -51,9 +32,18 @@ LONG = pytest.mark.long, pytest.mark.timeout(3600)
     ],
 )
 async def test_memory_and_descriptors_do_not_grow_with_jobs(name, count, short_folder):
-    """Check the peak of one solve daily, and the growth over many in the long run."""
-    settled = min(SETTLED, count)
-    assert_small(await footprints_of(seen_by_large_cameras(name), short_folder, count, settled))
+    """Check the peak of one solve daily, and the growth over many in the long run.
+
+    The peak counts rather than the usual use: a Pi has no memory to spare even once.
+    """
+    profile = seen_by_large_cameras(name)
+    held = await footprints_of(profile, short_folder, count, min(SETTLED, count))
+    assert held.anonymous_peak_kb <= ANONYMOUS_KB, held
+    assert held.resident_peak_kb <= RESIDENT_KB, held
+    assert held.growth_kb < GROWTH_KB, held
+    assert max(one.files for one in held.settled) <= held.settled[0].files + 1, held
+    # Python's pool adds a thread each time that all were busy.
+    assert max(one.threads for one in held.settled) <= held.settled[0].threads + SPARE_THREADS, held
 
 
 STREAM_GROWTH_KB = 1_000

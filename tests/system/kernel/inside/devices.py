@@ -277,22 +277,31 @@ def notes_in(text: str) -> list[Note]:
 
 
 @contextmanager
-def noting(*events: str) -> Iterator[Callable[[], str]]:
-    """Note events such as ``gpio/gpio_value``. Yield a function that returns those noted so far.
-
-    :func:`notes_in` reads them.
-    """
-    _begin(events)
+def _enabled(events: Sequence[str]) -> Iterator[None]:
+    """Note events such as ``gpio/gpio_value``, from an empty trace on."""
+    (TRACE / "trace_clock").write_text("mono")
+    (TRACE / "buffer_size_kb").write_text(str(KILOBYTES))
+    (TRACE / "trace").write_text("")
+    switches = [TRACE / "events" / event / "enable" for event in events]
+    for switch in switches:
+        switch.write_text("1")
     try:
-        yield (TRACE / "trace").read_text
+        yield
     finally:
-        _end(events)
+        for switch in switches:
+            switch.write_text("0")
+
+
+@contextmanager
+def noting(*events: str) -> Iterator[Callable[[], str]]:
+    """Yield a function that returns the events noted so far, for :func:`notes_in`."""
+    with _enabled(events):
+        yield (TRACE / "trace").read_text
 
 
 @contextmanager
 def following(hear: Callable[[Note], None], *events: str) -> Iterator[None]:
     """Call ``hear`` with each event as it happens."""
-    _begin(events)
     ended = threading.Event()
 
     def listen() -> None:
@@ -303,25 +312,12 @@ def following(hear: Callable[[Note], None], *events: str) -> Iterator[None]:
                 if ended.is_set():
                     return
 
-    listener = threading.Thread(target=listen, daemon=True)
-    listener.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        (TRACE / "trace_marker").write_text("the end")
-        listener.join()
-        _end(events)
-
-
-def _begin(events: tuple[str, ...]) -> None:
-    (TRACE / "trace_clock").write_text("mono")
-    (TRACE / "buffer_size_kb").write_text(str(KILOBYTES))
-    (TRACE / "trace").write_text("")
-    for event in events:
-        (TRACE / "events" / event / "enable").write_text("1")
-
-
-def _end(events: tuple[str, ...]) -> None:
-    for event in events:
-        (TRACE / "events" / event / "enable").write_text("0")
+    with _enabled(events):
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            (TRACE / "trace_marker").write_text("the end")
+            listener.join()
