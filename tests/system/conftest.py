@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import functools
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -123,24 +122,19 @@ def _boot(folder: Path, share: Path, base: Path, words: Sequence[str] = ()) -> b
     # The container does not outlive this process, however it ends.
     command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private"]
     command += ["--pid", "--fork", "--kill-child", "--mount-proc", str(INSTALL / "boot")]
-    with (folder / "console").open("wb") as console:
-        container = subprocess.Popen(
+    with (folder / "console").open("wb") as console, suppress(subprocess.TimeoutExpired):
+        subprocess.run(
             [*command, str(folder), str(share), str(CHECKOUT), str(base), *words],
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=console,
             start_new_session=True,
+            timeout=BOOT_LIMIT_S,
+            check=False,
         )
-    try:
-        container.wait(BOOT_LIMIT_S)
-    except subprocess.TimeoutExpired:
-        # The log shows the container's last step, and says more than this exception.
-        return False
-    finally:
-        if container.poll() is None:
-            os.killpg(container.pid, signal.SIGKILL)
-            container.wait()
-    return True
+        return True
+    # The log shows the container's last step, and says more than an exception.
+    return False
 
 
 MakePackages = Callable[..., Path]
