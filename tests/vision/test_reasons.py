@@ -1,22 +1,155 @@
-"""The reason given for unreadable photographs is the one that is true of all of them."""
+"""The content of a view, and the reason for photographs that cannot be read.
+
+One face, no cube, two cubes, another cube, a hand in front, focus, light and framing: the reason
+given is the one that is true of all pictures.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections import Counter
+from collections.abc import Iterator
 
 import cv2
+import numpy as np
 import pytest
 
-from tests.rig.pictures import as_pixel
+from tests.rig.pictures import (
+    as_pixel,
+    empty_place,
+    in_the_left_part,
+    seated,
+    side_by_side,
+    with_hand,
+)
 from tests.rig.scans import FOLDERS
 from tests.rig.scenes import RenderedCube, is_true, render_cube
 from tests.rig.spoilt import FLAWS, spoil, told
 from vision.decide.causes import explain_views, find_flaw, likeliest_cause, require_face
 from vision.decide.six_faces import locate_cube, read_located
+from vision.frame import Frame
+from vision.locate import advice
+from vision.locate.advice import Matter, advise, edge_width
 from vision.locate.face import FaceGrid, NoFace, SearchResult
 from vision.locate.six_faces import scan_folder
-from vision.locate.view_check import OddView
+from vision.locate.view_check import OddView, face_in_view
 from vision.reasons import Reason, ViewTrouble
+
+Face = tuple[RenderedCube, np.ndarray, np.ndarray]
+"""A cube, the picture of one of its faces, and the corners of the face in it."""
+View = tuple[np.ndarray, int, FaceGrid | None]
+"""A picture, the expected size, and the calibrated position."""
+
+
+def trouble_in(picture: np.ndarray, size: int, place: FaceGrid | None = None) -> str:
+    try:
+        face_in_view(picture, size, place)
+    except OddView as odd:
+        return odd.trouble
+    return "face"
+
+
+@pytest.fixture(scope="module")
+def faces() -> list[Face]:
+    """Return two faces of each of eight cubes."""
+    cubes = [
+        render_cube(seed, (2, 3, 3, 4, 5)[seed % 5], faces="UR") for seed in range(930_000, 930_008)
+    ]
+    return [(cube, cube.frames[face].image, cube.corners[face]) for cube in cubes for face in "UR"]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def a_face(face: Face, rng: np.random.Generator) -> Iterator[View]:
+    """Yield a view of a face whose cube may show other sides.
+
+    A robot that denies the cube it holds would be worse than one that looks.
+    """
+    cube, picture, corners = face
+    yield picture, cube.size, seated(corners, cube.size, rng)
+
+
+def no_cube(face: Face, rng: np.random.Generator) -> Iterator[View]:
+    cube, picture, corners = face
+    room = empty_place(int(picture[0, 0, 0]))
+    yield room, cube.size, seated(corners, cube.size, rng)
+    yield room, cube.size, None
+
+
+def hands(face: Face, rng: np.random.Generator) -> Iterator[View]:
+    cube, picture, corners = face
+    place = seated(corners, cube.size, rng)
+    for reach in (0.6, 0.8, 1.1):
+        yield with_hand(picture, corners, rng, reach), cube.size, place
+
+
+def another_size(face: Face, rng: np.random.Generator) -> Iterator[View]:
+    cube, picture, corners = face
+    other = int(rng.choice([size for size in (2, 3, 4, 5) if size != cube.size]))
+    yield picture, other, seated(corners, other, rng)
+    yield picture, other, None
+
+
+def two_cubes(face: Face, rng: np.random.Generator) -> Iterator[View]:
+    cube, picture, corners = face
+    other = render_cube(31, 3, faces="F").frames["F"].image
+    place = seated(in_the_left_part(corners), cube.size, rng)
+    yield side_by_side(picture, other), cube.size, place
+
+
+@pytest.mark.parametrize(
+    ("views", "expected", "least"),
+    [
+        (a_face, "face", 1.0),
+        (no_cube, ViewTrouble.NO_CUBE, 0.8),
+        (hands, ViewTrouble.COVERED, 0.88),
+        (another_size, ViewTrouble.WRONG_SIZE, 0.8),
+        (two_cubes, ViewTrouble.TWO_CUBES, 0.85),
+    ],
+)
+def test_views_are_told_by_what_they_show(views, expected, least, faces, rng):
+    counts = Counter(trouble_in(*view) for face in faces for view in views(face, rng))
+    assert counts[expected] >= least * counts.total(), counts
+    assert expected == "face" or counts["face"] <= 3, counts
+    assert views is not no_cube or counts["face"] == 0
+
+
+def test_a_face_beside_its_place_is_found(faces):
+    """Displace the face by more than half a sticker, as if badly seated."""
+    found = 0
+    for cube, picture, corners in faces:
+        aside = corners + 0.6 * FaceGrid.from_corners(corners, cube.size).pitch
+        with contextlib.suppress(OddView):
+            face = face_in_view(picture, cube.size, FaceGrid.from_corners(aside, cube.size))
+            found += bool(np.abs(face.corners - corners).max() < 0.3 * face.pitch)
+    assert found >= 12, f"{found} of 16"
+
+
+def test_the_covered_stickers_are_named(rng):
+    cube = render_cube(31, 3, max_tilt=5, faces="F")
+    picture, corners = cube.frames["F"].image.copy(), cube.corners["F"]
+    place = seated(corners, 3, rng, slack=0.0)
+    right = int(place.centres[0, 0] + 0.4 * place.pitch)
+    picture[:, :right] = (190, 140, 110)
+    with pytest.raises(OddView, match="a hand, or something else") as refusal:
+        face_in_view(picture, 3, place)
+    assert refusal.value.stickers == (1, 4, 7)
+
+
+def test_what_is_known_to_be_beside_the_face_is_no_other_cube(rng):
+    cube = render_cube(31, 3, max_tilt=5, faces="F")
+    picture, left = cube.frames["F"].image, in_the_left_part(cube.corners["F"])
+    both = side_by_side(picture, picture)
+    right = left + np.array([both.shape[1] // 2, 0])
+    place, other = (seated(corners, 3, rng, slack=0.0) for corners in (left, right))
+    with pytest.raises(OddView) as refusal:
+        face_in_view(both, 3, place)
+    assert refusal.value.trouble is ViewTrouble.TWO_CUBES
+    assert face_in_view(both, 3, place, [other]) is place
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +201,9 @@ def test_what_looks_like_another_cause_is_told_from_it(seed, name):
 
 
 def test_a_size_that_the_cube_does_not_have_is_the_reason(cube):
-    with pytest.raises(OddView, match="a 3x3x3 is in view where a 4x4x4 is expected"):
+    with pytest.raises(OddView, match="a 3x3x3 is in view where a 4x4x4 is expected") as refusal:
         locate_cube(cube.frames, 4)
+    assert refusal.value.size == 3
 
 
 def test_a_reflection_is_named_with_its_row_and_column(cube):
@@ -130,3 +264,105 @@ def test_a_picture_of_nothing_that_suits_another_cube_is_not_believed():
     with pytest.raises(NoFace, match=f"picture {faces}: no cube is in view"):
         read_located(locate_cube(spoilt.frames))
     assert is_true(read_located(locate_cube(photos.frames)).facelets, known)
+
+
+def upright(left: float, top: float, width: float, height: float, size: int = 3) -> FaceGrid:
+    corners = [[left, top], [left + width, top], [left + width, top + height], [left, top + height]]
+    return FaceGrid.from_corners(corners, size)
+
+
+def slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.exp(0.3 * x - 0.4 * y)
+
+
+def spot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.exp(-1.5 * (x**2 + y**2) + 0.8 * x * y)
+
+
+@pytest.mark.parametrize(("light", "size"), [(slope, 2), (slope, 3), (slope, 5), (spot, 7)])
+def test_light_that_falls_off_is_measured_and_glare_on_a_sticker_is_not(light, size):
+    """Use one colour everywhere, so that nothing but light changes."""
+    rows, columns = np.mgrid[0:400, 0:400] / 400.0 - 0.5
+    srgb = 255 * (1.055 * (0.45 * light(columns, rows)) ** (1 / 2.4) - 0.055)
+    image = np.repeat(np.round(srgb).astype(np.uint8)[..., None], 3, axis=2)
+    grid = upright(-0.5, -0.5, 400, 400, size)
+    at = np.array([1 / 6, 1 / 2, 5 / 6]) - 0.5
+    expected = light(at[None, :], at[:, None])
+    found = advice.falloff(Frame(image, "", 0), grid)
+    assert found == pytest.approx(expected / expected.max(), abs=0.04)
+    image[20:50, 20:35] = 255
+    assert size < 7 or advice.falloff(Frame(image, "", 0), grid) == pytest.approx(found, abs=0.04)
+
+
+def plain_face(side: int = 300) -> tuple[np.ndarray, FaceGrid]:
+    """Return a 3x3x3's face seen straight on, 640 x 480, and its grid; borders: a tenth sticker."""
+    colours = [(230, 230, 225), (180, 20, 30), (10, 130, 60), (235, 205, 25), (230, 95, 20)]
+    image = np.full((480, 640, 3), 40, dtype=np.float64)
+    cell = side // 3
+    left, top = 320 - side // 2, 240 - side // 2
+    image[top : top + side, left : left + side] = 10
+    for number in range(9):
+        y, x = top + cell * (number // 3), left + cell * (number % 3)
+        inset = cell // 10
+        image[y + inset : y + cell - inset, x + inset : x + cell - inset] = colours[number % 5]
+    return 0.75 * (image / 255) ** 2.2, upright(left - 0.5, top - 0.5, 3 * cell, 3 * cell)
+
+
+def photographed(linear: np.ndarray) -> Frame:
+    noise = np.random.default_rng(1).normal(0, 1.5, linear.shape)
+    srgb = 255 * np.clip(linear, 0, 1) ** (1 / 2.2) + noise
+    return Frame(np.clip(srgb, 0, 255).astype(np.uint8), "test", 0)
+
+
+def matters(linear: np.ndarray, grid: FaceGrid) -> dict[Matter, str]:
+    return {advice.matter: advice.text for advice in advise(photographed(linear), grid)}
+
+
+def shaded(linear: np.ndarray, x: int, y: int) -> np.ndarray:
+    """Return the picture with the quarter that has this corner in shadow."""
+    mask = np.ones((480, 640))
+    mask[y : y + 240, x : x + 320] = 0.2
+    return linear * cv2.GaussianBlur(mask, (0, 0), 70)[..., None]
+
+
+def shining(linear: np.ndarray, x: int, y: int) -> np.ndarray:
+    """Return the picture with a reflection at a point."""
+    columns, rows = np.meshgrid(np.arange(640), np.arange(480))
+    spot = np.exp(-(((columns - x) / 50) ** 2 + ((rows - y) / 50) ** 2))
+    return np.clip(linear + 1.2 * spot[..., None], 0, 1)
+
+
+LINEAR, GRID = plain_face()
+
+
+@pytest.mark.parametrize(
+    ("linear", "told"),
+    [
+        (shaded(LINEAR, 0, 240), "the lower left is in shadow"),
+        (shaded(LINEAR, 320, 0), "the upper right is in shadow"),
+        (shining(LINEAR, 220, 140), "reflection at the upper left"),
+        (shining(LINEAR, 320, 240), "reflection at the middle"),
+        (LINEAR * 0.04, "dark"),
+        (LINEAR * 2.5, "too bright"),
+    ],
+)
+def test_bad_light_is_reported_with_its_place(linear, told):
+    assert told in matters(linear, GRID)[Matter.LIGHT]
+
+
+def test_blur_is_reported_in_proportion():
+    widths = []
+    for sigma in (0.5, 2.0, 6.0, 10.0):
+        blurred = cv2.GaussianBlur(LINEAR, (0, 0), sigma)
+        widths.append(edge_width(photographed(blurred), GRID))
+        assert (Matter.FOCUS in matters(blurred, GRID)) == (sigma > 4)
+    assert widths == sorted(widths)
+
+
+def test_bad_framing_is_reported():
+    assert "10 pixels wide" in matters(*plain_face(side=30))[Matter.FRAMING]
+    assert "edge of the picture" in matters(*plain_face(side=474))[Matter.FRAMING]
+    squeezed = np.array([[1, 0, 0], [0, 0.6, 96], [0, 0, 1.0]])
+    flat = cv2.warpPerspective(LINEAR, squeezed, (640, 480))
+    aside = FaceGrid(3, squeezed @ GRID.homography, 1.0, 1.0)
+    assert "more squarely" in matters(flat, aside)[Matter.FRAMING]
