@@ -14,6 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from robot.cli.read import read
+from solver.cube.cube import Cube
+from tests.rig.corner_scenes import RenderedCorners, read_corners_outcome, render_corners
 from tests.rig.pictures import Exposure, expose, random_room
 from tests.rig.scans import (
     FOLDERS,
@@ -26,11 +28,13 @@ from tests.rig.scans import (
     scans,
 )
 from tests.rig.scenes import FACES, SCENES, RenderedCube, is_true, read_outcome, render_cube
-from vision.decide.reader import Unreadable, read_cube
+from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.six_faces import choose_places, locate_cube, read_located
+from vision.decide.two_corners import assemble, read_corners
 from vision.frame import Frame
-from vision.locate.face import shrink
+from vision.locate.face import NoFace, shrink
 from vision.locate.six_faces import scan_folder, scan_frames
+from vision.locate.two_corners import scan_corners
 from vision.locate.view_check import OddView
 
 real = pytest.mark.skipif(len(FOLDERS) < 2, reason="no real scans beside the checkout")
@@ -202,3 +206,37 @@ def test_larger_cubes_are_read_at_least_as_well_as_by_others(size):
         # A derived answer is the other decoder's own output.
         if not own.known["derived"] and is_true(own.known["peer_resolver_output"], own.facelets):
             assert result in ("right", "unsure"), own.name
+
+
+# ---- two photographs of opposite corners --------------------------------------------------------
+
+
+def read_opposite(cube: RenderedCorners) -> CubeReading:
+    return read_corners(assemble([scan.colours for scan in scan_corners(*cube.frames)]))
+
+
+@pytest.mark.parametrize("moves", ["U", "R2 L2", "R L' U2"])
+def test_colours_tell_how_pictures_of_a_nearly_solved_cube_belong_together(moves):
+    """Use a cube whose pieces alone allow more than one arrangement."""
+    state = Cube.solved().apply(moves).facelets()
+    assert read_corners_outcome(render_corners(42_003, 3, facelets=state)) in {"right", "unsure"}
+
+
+def test_the_face_that_both_pictures_show_is_named():
+    with pytest.raises(Unreadable, match="both pictures show the same face") as refusal:
+        read_opposite(render_corners(43_000, 3, towards=("URF", "UFL")))
+    assert "turn the cube over" in refusal.value.reason
+    same = render_corners(43_001, 3, towards=("DRB", "DRB"))
+    with pytest.raises(Unreadable, match="both pictures show the same face"):
+        read_opposite(same)
+
+
+def test_a_picture_without_a_corner_is_named_with_the_remedy():
+    cube = render_corners(45_000, 3)
+    face = render_cube(45_000, 3, max_tilt=5).frames["F"]
+    with pytest.raises(NoFace, match="second picture: a face of a 3x3x3 is in view at the") as odd:
+        scan_corners(cube.frames[0], face)
+    assert "point a corner of the cube at the camera" in str(odd.value)
+    grey = Frame(np.full((480, 640, 3), 90, np.uint8), "grey", 0)
+    with pytest.raises(NoFace, match="first picture: no corner of a 3x3x3"):
+        scan_corners(grey, cube.frames[1])
