@@ -1,4 +1,7 @@
-"""Plans that solve, replayed by stickers in space and by a robot that sees only pulses."""
+"""Scan tours and plans that solve.
+
+Stickers in space replay them, and a robot that sees only pulses.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ from robot.link.plans import Shape, shape_of
 from robot.mechanism.compile.cost_model import cost_model
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism, State, Transition
-from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve, split_at
+from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve, scan, split_at
 from robot.planner.approach import fastest_path_to, plan_approach
 from robot.planner.plan import schedule_of
+from robot.planner.retrace import PlanningError
 from robot.settings import RobotProfile, list_profiles, load_profile, parse_profile, profile_path
 from robot.twin.cube import CubeBody, scrambled
 from solver.cost import composite_index
@@ -35,6 +39,65 @@ from tests.rig.timed_turns import cost_of
 @pytest.fixture(scope="module")
 def mechanism():
     return build_mechanism(load_profile("cubotino-uno"))
+
+
+def test_the_tour_is_as_short_as_it_can_be(mechanism):
+    # Six faces pass one camera. Three flips show four faces; the other two cost three flips and a
+    # spin more (or two and two). After the first flip the lid returns only until the camera sees
+    # the cube, 200 of 285 us, or until it may spin, 245. Six looks take 200 ms each.
+    seen_us, free_us = (round(500_000 * part / 285) for part in (200, 245))
+    lid_us = 500_000 + 9 * seen_us + 2 * free_us
+    assert plan_scan(mechanism).duration_us == lid_us + 700_000 + 6 * 200_000
+
+
+@pytest.mark.parametrize("name", ["cubotino-uno", "two-arm"])
+def test_a_tour_may_be_left_after_any_look(name):
+    mechanism = build_mechanism(load_profile(name))
+    cube = Cube.random(np.random.default_rng(9))
+    for step in plan_scan(mechanism).steps:
+        plan = plan_solve(cube, mechanism, step.plan.end, time_limit=0.03)
+        assert plan.start == step.plan.end
+        assert plan.initial_orientation == step.looks[0].orientation
+        assert replay(plan, cube.facelets()).is_solved
+        assert plan.schedule().duration_us == plan.duration_us
+        again = plan_scan(mechanism, plan.end, faces="DB")
+        assert {look.face for other in again.steps for look in other.looks} >= {"D", "B"}
+
+
+def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, monkeypatch):
+    """Show each of the six faces whole: one part each."""
+    monkeypatch.setattr(scan, "MAX_BITS", 6)
+    assert plan_scan(mechanism).steps
+    monkeypatch.setattr(scan, "MAX_BITS", 5)
+    with pytest.raises(PlanningError, match="cubotino-uno: the grippers hide the cube in too many"):
+        plan_scan(mechanism)
+
+
+@pytest.mark.parametrize(
+    ("name", "degrees", "both_ends"), [("two-arm", 5, True), ("four-arm", 4, False)]
+)
+def test_jaws_still_move_while_the_cube_is_nearly_square(name, degrees, both_ends):
+    """Check also that they never move while it is further off."""
+    mechanism = build_mechanism(load_profile(name))
+    jaws = {one.jaw for one in mechanism.profile.mechanism.grippers.values()}
+    overlaps = set()
+    for step in plan_scan(mechanism).steps:
+        for transition in step.plan.transitions:
+            if transition.rotation is None:
+                continue
+            held = [m for m in transition.motions if m.held]
+            begin, end = held[0].offset_us, held[0].end_us
+            middle = (0.25 * end + 0.75 * begin, 0.75 * end + 0.25 * begin)
+            for motion in (m for m in transition.motions if m.actuator in jaws):
+                assert motion.end_us < middle[0] or motion.offset_us > middle[1]
+                if begin < motion.end_us and motion.offset_us < end:
+                    overlaps.add(motion.end == "closed")
+    assert overlaps == ({True, False} if both_ends else {False})
+    key = f"square_degrees: {degrees}"
+    text = profile_path(name).read_text()
+    assert key in text
+    slower = plan_scan(build_mechanism(parse_profile(text.replace(key, ""))))
+    assert plan_scan(mechanism).duration_us < slower.duration_us
 
 
 def test_a_plan_says_what_is_proven_and_the_search_hears_of_better_ones(mechanism):
@@ -219,23 +282,30 @@ def test_a_plan_ends_when_its_slowest_motor_rests():
     assert quick_us < duration_us(left) < slow_us
 
 
-def test_a_quick_motor_waits_for_a_slow_one():
-    """R would otherwise be half way round while U still turns through its last degrees."""
-    slow = {"actuators.up.max_acceleration_steps_per_s2": 150_000}
-    mechanism = overlapping(40, **slow, **{"simulation.corner_cutting_degrees": 41})
-    turns = [composite_index(0, 1, 0), composite_index(1, 1, 0)]
-    pins = PinDriver(mechanism.profile, scrambled(3, 2))
-    pins.play(plan_composites(mechanism, mechanism.start, turns).schedule())
-    assert pins.robot.violations == []
+SIX_MOTORS = load_profile("six-motor").actuators
+OVERSHOOT = {f"actuators.{name}.overshoot_steps": 30 for name in SIX_MOTORS}
 
 
-@pytest.mark.parametrize("play", [0, 8])
-def test_the_next_axis_waits_until_a_layer_is_back_from_its_overshoot(play):
-    motors = load_profile("six-motor").actuators
-    more = {f"actuators.{name}.overshoot_steps": 30 for name in motors}
-    more |= {f"actuators.{name}.backlash_steps": play for name in motors}
-    mechanism = overlapping(10, **more)
-    turns = [composite_index(number % 3, 1, 3) for number in range(6)]
+@pytest.mark.parametrize(
+    ("degrees", "more", "count"),
+    [
+        # R would otherwise be half way round while U still turns through its last degrees.
+        (
+            40,
+            {
+                "actuators.up.max_acceleration_steps_per_s2": 150_000,
+                "simulation.corner_cutting_degrees": 41,
+            },
+            2,
+        ),
+        (10, OVERSHOOT, 6),
+        (10, OVERSHOOT | {f"actuators.{name}.backlash_steps": 8 for name in SIX_MOTORS}, 6),
+    ],
+    ids=["a slow motor", "overshoot", "overshoot and play"],
+)
+def test_the_next_axis_waits_for_a_slow_motor_and_until_a_layer_is_back(degrees, more, count):
+    mechanism = overlapping(degrees, **more)
+    turns = [composite_index(number % 3, 1, 3 if count > 2 else 0) for number in range(count)]
     pins = PinDriver(mechanism.profile, scrambled(3, 2))
     pins.play(plan_composites(mechanism, mechanism.start, turns).schedule())
     assert pins.robot.violations == []
