@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from robot.machine import solve_planner
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import build_mechanism, plan_composites
+from robot.planner.survey import random_cube
 from robot.settings import load_profile
-from robot.settings.profile import PolicySettings
+from robot.settings.profile import PolicySettings, for_cube
 from robot.text.faults import Stopped
 from solver.cost import composite_index
 from solver.cube.cube import Cube
@@ -31,24 +33,37 @@ def planner() -> SolvePlanner:
     return SolvePlanner(CUBOTINO.model_copy(update={"policy": policy}), MECHANISM)
 
 
-@pytest.mark.parametrize(("stopped", "raised"), [(True, Stopped), (False, SearchError)])
-def test_a_search_that_was_stopped_is_no_failure(planner, stopped, raised, monkeypatch):
+@pytest.mark.parametrize(
+    ("robot", "size", "stopped", "raised", "watches"),
+    [
+        ("cubotino", 3, True, Stopped, 1),
+        ("cubotino", 3, False, SearchError, 1),
+        # The first answer for a large cube comes long before the good ones.
+        ("crane", 4, False, SearchError, 0),
+    ],
+)
+def test_a_search_without_an_answer_fails_unless_it_was_stopped(
+    robot, size, stopped, raised, watches, monkeypatch
+):
     flags: list[CancelFlag] = []
-    priorities = []
 
     def search(*_: object, cancel: CancelFlag, **__: object) -> None:
         flags.append(cancel)
-        priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        priority = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        assert priority == solve_planner.NICENESS
         raise SearchError("nothing found")
 
     monkeypatch.setattr(solve_planner, "plan_solve", search)
+    monkeypatch.setattr(solve_planner, "Watch", watch := Mock(wraps=solve_planner.Watch))
+    profile = for_cube(load_profile(robot), size)
+    planner = SolvePlanner(profile, build_mechanism(profile))
     cancel = threading.Event()
     if stopped:
         cancel.set()
     with pytest.raises(raised):
-        planner.plan(SCRAMBLED, None, cancel, print)
+        planner.plan(random_cube(size, np.random.default_rng(1)), None, cancel, print)
     assert flags[0].is_set() is stopped
-    assert priorities == [solve_planner.NICENESS]
+    assert watch.call_count == watches
 
 
 def test_scrambles_and_states_of_people_are_checked(planner):
