@@ -13,10 +13,11 @@ from robot.machine.board_configuration import actuator_setups, homing_order, hom
 from robot.machine.tmc2209 import driver_setup
 from robot.mechanism.registry import MoveActuator
 from robot.panel.panel import Input, Output, PanelPins
-from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
+from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import PanelSettings
 from robot.settings.stepper import Stepper
 from solver.errors import InvalidRequest
+from tests.rig.profiles import changed
 
 
 def setups_of(profile):
@@ -38,21 +39,22 @@ def test_a_servo_is_homed_no_faster_than_its_profile_says_it_can(name, home_ms):
     assert setups_of(load_profile(name))["holder"].home_ms == home_ms
 
 
+HOMING = {
+    "direction": -1,
+    "speed_steps_per_s": 800,
+    "slow_speed_steps_per_s": 100,
+    "backoff_steps": 40,
+    "max_travel_steps": 2000,
+}
+
+
 @pytest.mark.parametrize(("level", "active_high"), [("high", True), ("low", False), (None, False)])
 def test_a_limited_table_has_its_range_and_its_end_stop(level, active_high):
-    text = profile_path("mindcuber").read_text()
-    text = text.replace(
-        "{actuator: table} ", "{actuator: table, range_quarters: [-1, 2], start: 1}"
-    )
-    active = f"endstop_active: {level}, " if level else ""
-    homing = (
-        f"homing: {{{active}direction: -1, speed_steps_per_s: 800, slow_speed_steps_per_s: 100, "
-        "backoff_steps: 40, max_travel_steps: 2000, offset_steps: 30}\n    steps_per_turn: 1600"
-    )
-    text = text.replace("steps_per_turn: 1600", homing).replace(
-        "enable: 4}", "enable: 4, endstop: 7}"
-    )
-    setup = setups_of(parse_profile(text))["table"]
+    homing = HOMING | {"offset_steps": 30} | ({"endstop_active": level} if level else {})
+    table = {"range_quarters": [-1, 2], "start": 1}
+    changes = {f"mechanism.turntable.{key}": value for key, value in table.items()}
+    changes |= {"actuators.table.homing": homing, "actuators.table.pins.endstop": 7}
+    setup = setups_of(changed("mindcuber", changes))["table"]
     assert (setup.minimum_steps, setup.maximum_steps, setup.start_steps) == (-400, 800, 400)
     assert setup.period_steps is None
     assert (setup.homing.pin, setup.homing.edge_position, setup.homing.direction) == (7, -30, -1)
@@ -62,13 +64,6 @@ def test_a_limited_table_has_its_range_and_its_end_stop(level, active_high):
 def test_what_is_only_timed_cannot_be_driven():
     with pytest.raises(InvalidRequest, match="only gives the times of motions"):
         actuator_setups(load_profile("reference/a"))
-
-
-def test_what_holds_the_cube_is_homed_first():
-    assert homing_order(load_profile("cubotino-uno")) == ("lid", "holder")
-    jaws = ("right-jaw", "left-jaw", "front-jaw", "back-jaw")
-    assert homing_order(load_profile("soltvvo"))[:4] == jaws
-    assert set(homing_order(load_profile("four-arm"))) == set(load_profile("four-arm").actuators)
 
 
 PINS = ("start_button", "led", "buzzer", "estop", "left_pad", "right_pad")
@@ -125,16 +120,9 @@ def test_the_current_is_what_the_data_sheet_makes_of_the_scale(milliamperes):
 
 
 def test_stallguard_is_on_for_a_motor_that_homes_by_it():
-    homing = {
-        "by": "stall",
-        "direction": -1,
-        "backoff_steps": 200,
-        "max_travel_steps": 1200,
-        "speed_steps_per_s": 1000,
-        "slow_speed_steps_per_s": 1000,
-    }
+    homing = HOMING | {"by": "stall", "slow_speed_steps_per_s": 800}
     found = registers({"stall_threshold": 60}, homing=homing)
-    at_speed = 12_000_000 * 8 / 256 / 1000
+    at_speed = 12_000_000 * 8 / 256 / 800
     assert found[SGTHRS] == 60
     assert at_speed < found[TCOOLTHRS] < 2 * at_speed
     assert registers({"stall_threshold": 60})[TCOOLTHRS] == 0

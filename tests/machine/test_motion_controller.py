@@ -119,7 +119,6 @@ class Robot:
 
     @property
     def calls(self) -> list[Any]:
-        """Return the calls since the last time."""
         calls, self.board.calls = self.board.calls, []
         return calls
 

@@ -33,7 +33,6 @@ SLOWER = {"quarter_ms": 200, "half_ms": 300}
 
 
 def pieces(profile: MotionProfile) -> list[tuple[int, int]]:
-    """Return pulse and duration of each segment."""
     segments = [one for one in profile.segments if isinstance(one, ServoSegment)]
     return [(one.pulse_us, one.duration_us) for one in segments]
 
@@ -244,7 +243,6 @@ def test_trapezoid_takes_the_time_of_the_formula_and_jerk_makes_it_longer():
     ],
 )
 def test_runs_are_as_long_as_their_numbers_allow(intervals_ticks, runs):
-    """Check that a run's interval, count and change of interval each fit the board's numbers."""
     found = compress(np.cumsum(np.array(intervals_ticks, dtype=np.int64)))
     assert [(run.interval_ticks, run.count, run.add_ticks) for run in found] == runs
     ticks = sum(min(ticks, 40_000) for ticks in intervals_ticks)
