@@ -183,6 +183,7 @@ def test_somebody_else_s_change_is_not_overwritten(tmp_path):
     assert change.path.read_bytes() == b"other\n"
 
 
+TWO_LINES = "dtoverlay=pwm-2chan\ndtparam=pin=12,func=4\r\ndtparam=pin2=0xd,func2=4"
 NOT_OURS = "line 1 of config.txt sets PWM up, but not for GPIO 12, 13"
 
 
@@ -198,12 +199,7 @@ NOT_OURS = "line 1 of config.txt sets PWM up, but not for GPIO 12, 13"
         ("cubotino", f"dtoverlay=pwm,pin=18\n{SERVOS}", ZERO, []),
         ("cubotino", f"#{SERVOS}", ZERO, [NO_PWM]),
         ("cubotino", f"{SERVOS.replace(',', ':', 1)} # servos", ZERO, []),
-        (
-            "cubotino",
-            "dtoverlay=pwm-2chan\ndtparam=pin=12,func=4\r\ndtparam=pin2=0xd,func2=4",
-            ZERO,
-            [],
-        ),
+        ("cubotino", TWO_LINES, ZERO, []),
         ("cubotino", "dtoverlay=pwm-gpio,gpio=12\ndtoverlay=pwm-gpio,gpio=13", ZERO, []),
         ("cubotino", "dtoverlay=pwm-gpio,gpio=12\ndtoverlay=pwm,pin=13,func=4", ZERO, []),
         *(

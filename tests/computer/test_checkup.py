@@ -16,7 +16,7 @@ from robot.computer.families import linux
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board
 from robot.panel.gpio import RpiGpio, install_command
-from robot.settings import RobotProfile, load_profile
+from robot.settings import load_profile
 from robot.text.faults import Fault, LinkError
 from tests.rig.computers import become_a_pi, made_up_computer, put, running
 from tests.rig.gpio import FakeModule, LgpioError
@@ -48,10 +48,8 @@ def test_undervoltage_and_throttling_are_reported(machine, flags, verdict, text)
     if flags is not None:
         put(machine.sys / "devices/platform/soc/soc:firmware/get_throttled", f"{flags}\n")
     found = list(checkup.power(machine))
-    assert ({one.verdict for one in found}, "; ".join(one.text for one in found)) == (
-        {verdict},
-        text,
-    )
+    assert {one.verdict for one in found} == {verdict}
+    assert "; ".join(one.text for one in found) == text
     assert all(("official power supply" in one.remedy) is (verdict != "ok") for one in found)
 
 
@@ -156,14 +154,9 @@ def test_the_only_board_is_found(machine, family, files, verdict, text):
         assert "dialout" in FAMILIES[family].check_port("auto", person).remedy
 
 
-def two_boards(first: Path | str, second: Path) -> RobotProfile:
-    """Return Soltvvo with its boards at these ports."""
-    return changed("soltvvo", {"link.port": str(first), "boards.second.port": str(second)})
-
-
 def test_every_board_is_looked_for_and_named(machine):
-    robot = two_boards(machine.dev / "one", machine.dev / "other")
-    put(machine.dev / "one")
+    ports = {"link.port": put(machine.dev / "one"), "boards.second.port": machine.dev / "other"}
+    robot = changed("soltvvo", {key: str(port) for key, port in ports.items()})
     found = list(checkup.check_up(robot, machine.run, machine))
     found = [one for one in found if one.about.startswith("board")]
     assert [(one.about, one.verdict, one.text) for one in found] == [

@@ -221,11 +221,9 @@ def test_a_first_boot_installs_what_is_missing_or_older(installed, asked, wanted
     (tmp_path / "installed").write_text(f"{installed}\n" if installed else "")
     (tmp_path / "asked").touch()
     (tmp_path / "cubistd.env").write_text("CUBIST_PROFILE=soltvvo\n")
-    programs = {"dpkg": FAKE_DPKG, "dpkg-query": FAKE_QUERY, "apt-get": FAKE_APT}
-    for name, text in {
-        **dict.fromkeys(("usermod", "systemctl"), "#!/bin/sh\n"),
-        **programs,
-    }.items():
+    programs = dict.fromkeys(("usermod", "systemctl"), "#!/bin/sh\n")
+    programs |= {"dpkg": FAKE_DPKG, "dpkg-query": FAKE_QUERY, "apt-get": FAKE_APT}
+    for name, text in programs.items():
         (tools / name).write_text(text.format(folder=tmp_path, dpkg=shutil.which("dpkg")))
         (tools / name).chmod(0o755)
     [script] = [
