@@ -14,7 +14,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -24,10 +23,9 @@ import numpy as np
 import pytest
 
 from robot.machine.scanner import FaceImage, Scanner
-from robot.mechanism.graph import Mechanism
 from robot.mechanism.registry import build_mechanism
 from robot.planner.scan import ScanPlan, plan_scan
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import for_cube, sizes_of
 from robot.text.faults import RobotError, ScanError
 from robot.twin.cube import scrambled
@@ -68,56 +66,35 @@ ROBOTS = (
 )
 
 
-@dataclass(frozen=True)
 class Scene:
     """The room that a seed produces. ``jpeg``: quality of the pictures (None: as taken).
 
     ``calibrated``: the faces are where the profile says, if the cameras stand as drawn. Otherwise
     the scanner searches for them, which does not work with cameras that see several faces.
+    ``harsh`` multiplies everything that spoils the pictures.
     """
 
-    robot: str
-    size: int
-    calibrated: bool
-    misadjusted: Misadjustment
-    noise: float
-    jpeg: int | None
-    glare: float
-    glare_at: tuple[float, float]
-    gains: tuple[float, float, float]
-
-    @classmethod
-    def of_seed(cls, seed: int, harsh: float = 1.0) -> Scene:
-        """Return a seed's scene. ``harsh`` multiplies everything that spoils the pictures."""
+    def __init__(self, seed: int, harsh: float = 1.0) -> None:
         rng = np.random.default_rng([seed, 19])
-        robot = ROBOTS[seed % len(ROBOTS)]
-        several = any(len(camera.views) > 1 for camera in load_profile(robot).cameras)
-        calibrated = bool(rng.integers(2)) or several
+        self.robot = ROBOTS[seed % len(ROBOTS)]
+        several = any(len(camera.views) > 1 for camera in load_profile(self.robot).cameras)
+        self.calibrated = bool(rng.integers(2)) or several
         shared = rng.uniform(0.4, 1.0) ** harsh
-        gains = shared * rng.uniform(0.75, 1.0, 3)
-        return cls(
-            robot=robot,
-            size=int(rng.choice(sizes_of(load_profile(robot)))),
-            calibrated=calibrated,
-            misadjusted=Misadjustment(
-                seed, harsh * float(rng.uniform(0, 0.4 if calibrated else 1.5))
-            ),
-            noise=harsh * float(rng.uniform(0, 8)),
-            jpeg=int(rng.integers(50, 96)) if rng.integers(2) else None,
-            glare=harsh * float(rng.uniform(0, 0.8)) if rng.random() < 0.4 else 0.0,
-            glare_at=(float(rng.uniform(0.2, 0.8)), float(rng.uniform(0.2, 0.8))),
-            gains=(float(gains[0]), float(gains[1]), float(gains[2])),
-        )
+        red, green, blue = (shared * rng.uniform(0.75, 1.0, 3)).tolist()
+        self.gains = (red, green, blue)
+        self.size = int(rng.choice(sizes_of(load_profile(self.robot))))
+        most = 0.4 if self.calibrated else 1.5
+        self.misadjusted = Misadjustment(seed, harsh * float(rng.uniform(0, most)))
+        self.noise = harsh * float(rng.uniform(0, 8))
+        self.jpeg = int(rng.integers(50, 96)) if rng.integers(2) else None
+        self.glare = harsh * float(rng.uniform(0, 0.8)) if rng.random() < 0.4 else 0.0
+        self.glare_at = (float(rng.uniform(0.2, 0.8)), float(rng.uniform(0.2, 0.8)))
 
 
 @cache
-def _mechanism(robot: str, size: int) -> Mechanism:
-    return build_mechanism(for_cube(load_profile(robot), size))
-
-
-@cache
-def _tour(robot: str, size: int) -> ScanPlan:
-    return plan_scan(_mechanism(robot, size))
+def _robot(name: str, size: int) -> tuple[RobotProfile, ScanPlan]:
+    mechanism = build_mechanism(for_cube(load_profile(name), size))
+    return mechanism.profile, plan_scan(mechanism)
 
 
 class StudioCamera(SceneCamera):
@@ -138,10 +115,8 @@ class StudioCamera(SceneCamera):
 
 
 def robot_outcome(seed: int, harsh: float = 1.0) -> str:
-    """Return the outcome of a seed's scan, see :func:`tests.rig.scenes.outcome_of`."""
-    scene = Scene.of_seed(seed, harsh)
-    mechanism, tour = _mechanism(scene.robot, scene.size), _tour(scene.robot, scene.size)
-    profile = mechanism.profile
+    scene = Scene(seed, harsh)
+    profile, tour = _robot(scene.robot, scene.size)
     simulation = profile.simulation.model_copy(update={"picture_noise": min(50.0, scene.noise)})
     profile = profile.model_copy(update={"simulation": simulation})
     body = scrambled(scene.size, seed)
@@ -184,21 +159,15 @@ Case = tuple[str, str, Callable[[], str]]
 def rendered(seed: int, harsh: float) -> Iterator[Case]:
     """Yield whole cubes from photographs: odd seeds 3x3x3, even ones 2x2x2."""
     size = 3 if seed % 2 else 2
-    yield (
-        f"{size}x{size}x{size}",
-        str(seed),
-        lambda: read_outcome(render_cube(seed, size, harsh=harsh)),
-    )
+    cube = partial(render_cube, seed, size, harsh=harsh)
+    yield f"{size}x{size}x{size}", str(seed), lambda: read_outcome(cube())
 
 
 def corners(seed: int, harsh: float) -> Iterator[Case]:
     """Yield whole cubes of 2 to 5 layers from two photographs of opposite corners."""
     size = 2 + seed % 4
-    yield (
-        f"{size}x{size}x{size}",
-        str(seed),
-        lambda: read_corners_outcome(render_corners(seed, size, harsh=harsh)),
-    )
+    cube = partial(render_corners, seed, size, harsh=harsh)
+    yield f"{size}x{size}x{size}", str(seed), lambda: read_corners_outcome(cube())
 
 
 def synthetic(seed: int, harsh: float) -> Iterator[Case]:
@@ -374,8 +343,8 @@ FEW = [ROBOTS.index(name) for name in ("cubotino", "four-arm", "six-motor", "cra
 @pytest.mark.parametrize("seeds", [FEW, pytest.param(range(len(ROBOTS)), marks=pytest.mark.long)])
 def test_every_robot_reads_its_cube(seeds):
     """Use some robots with calibrated views and some that search."""
-    assert {Scene.of_seed(seed).robot for seed in seeds} == {ROBOTS[seed] for seed in seeds}
-    assert {Scene.of_seed(seed).calibrated for seed in range(len(ROBOTS))} == {True, False}
+    assert {Scene(seed).robot for seed in seeds} == {ROBOTS[seed] for seed in seeds}
+    assert {Scene(seed).calibrated for seed in range(len(ROBOTS))} == {True, False}
     assert [(seed, robot_outcome(seed)) for seed in seeds] == [(seed, "right") for seed in seeds]
 
 
@@ -412,7 +381,6 @@ def test_drowned_stickers_without_a_partner_are_no_exchange(seed, size):
 
 
 def rows_of(file: Path) -> list[dict[str, object]]:
-    """Return the rows already in the file."""
     if not file.exists():
         return []
     return [json.loads(line) for line in file.read_text().splitlines()]

@@ -47,17 +47,6 @@ def test_cubes_are_read_from_photographs(size, least):
     assert counts["wrong"] == 0 and counts["right"] >= least, counts
 
 
-@pytest.fixture(scope="module")
-def shining() -> RenderedCube:
-    """Return a 2x2x2 with so much reflection on L that nothing there looks like a face."""
-    return render_cube(312, 2, at=replace(SCENES["shine"], hand_held=False))
-
-
-@pytest.fixture(scope="module")
-def cube() -> RenderedCube:
-    return render_cube(2002, 2, max_tilt=5)
-
-
 CASES = SHARED / "vision_cases"
 
 
@@ -98,7 +87,9 @@ def read_by_command(cube: RenderedCube, folder: Path) -> str:
     return CliRunner().invoke(read, ["--faces", str(folder), "--json"]).output
 
 
-def test_a_face_under_reflections_is_measured_where_the_others_are(shining, cube, tmp_path):
+def test_a_face_under_reflections_is_measured_where_the_others_are(tmp_path):
+    """Use so much reflection on L that nothing there looks like a face."""
+    shining = render_cube(312, 2, at=replace(SCENES["shine"], hand_held=False))
     with pytest.raises(OddView, match="picture L: no cube is in view"):
         scan_frames(shining.frames)
     looks = scan_frames(shining.frames, may_doubt=True)
@@ -108,6 +99,7 @@ def test_a_face_under_reflections_is_measured_where_the_others_are(shining, cube
     found = json.loads(read_by_command(shining, tmp_path))
     assert is_true(found["facelets"], shining.facelets)
     # The command names a picture of something else, and never measures two of them.
+    cube = render_cube(2002, 2, max_tilt=5)
     missed = read_by_command(without(cube, "F"), tmp_path)
     assert "picture F" in missed and "facelets" not in missed
     with pytest.raises(OddView, match="picture F"):
