@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,20 +31,14 @@ KERNEL = ROOT / "solver/native"
 SEARCH = re.compile(r"^def search\w*\(\s*cube: \w+, request: Request,?\s*\)", re.MULTILINE)
 
 
-def test_folders_form_no_circle_and_each_has_python_names(tmp_path):
-    check = runpy.run_path(str(ROOT / ".ci/check_folders.py"))
-    assert check["circle_in"](KERNEL) == ""
-    bound = {included for folder, included, _ in check["includes"](KERNEL) if folder == "bind"}
-    folders = {file.parent.name for file in KERNEL.glob("*/*.[hc]pp")} - {"bind"}
-    assert folders <= bound, f"write a bind_<subject>.cpp that includes {folders - bound}"
-    for file in KERNEL.glob("bind/bind_*.cpp"):
+def test_every_folder_has_python_names():
+    binds = {file: file.read_text() for file in KERNEL.glob("bind/bind_*.cpp")}
+    for folder in {file.parent.name for file in KERNEL.glob("*/*.[hc]pp")} - {"bind"}:
+        is_bound = any(f'#include "{folder}/' in text for text in binds.values())
+        assert is_bound, f"write a bind_<subject>.cpp that includes {folder}"
+    for file, text in binds.items():
         subject = file.stem.removeprefix("bind_")
-        assert f'const Bindings registered("{subject}"' in file.read_text(), file
-    for folder, includes in (("one", "two/b.hpp"), ("two", "one/a.hpp"), ("three", "one/a.hpp")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "a.hpp").write_text(f'#include "{includes}"\n#include <three/x>\n')
-    circle = ["one includes two: one/a.hpp", "two includes one: two/a.hpp"]
-    assert sorted(check["circle_in"](tmp_path).splitlines()) == circle
+        assert f'const Bindings registered("{subject}"' in text, file
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
