@@ -49,10 +49,6 @@ def cube_of(stickers: Iterable[int], size: int) -> StickerCube:
     return StickerCube.from_facelets("".join(FACES[one] for one in stickers), size)
 
 
-def stickers_of(cube: StickerCube) -> np.ndarray:
-    return np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
-
-
 def random_cube(size: int, rng: np.random.Generator) -> StickerCube:
     return cube_of(random_stickers(size, rng, 10 * size * size, size - 1), size)
 
@@ -112,7 +108,7 @@ def reductions(size: int, stickers: np.ndarray, **changes):
 
 @pytest.mark.parametrize("size", [4, 5])
 def test_reductions_are_different_and_the_shortest_come_first(size, rng):
-    stickers = stickers_of(random_cube(size, rng))
+    stickers = random_stickers(size, rng, 10 * size * size, size - 1)
     found = reductions(size, stickers, threads=THREADS)
     assert len({str(phases) for phases in found}) == len(found) == 25
     lengths = [sum(map(len, phases)) for phases in found]
@@ -127,39 +123,23 @@ def test_reductions_are_different_and_the_shortest_come_first(size, rng):
 # ---- the example of docs/reduction.md: each phase reaches the group that the essay names --------
 
 
-@pytest.fixture(scope="module")
-def essay() -> SimpleNamespace:
-    return SimpleNamespace(**runpy.run_path(str(ROOT / "docs/draw_reduction.py")))
-
-
-@pytest.fixture(scope="module")
-def after(essay: SimpleNamespace) -> dict[str, StickerCube]:
-    return dict(essay.cubes())
-
-
-def test_phases_turns_and_picture_are_up_to_date(essay):
+def test_phases_reach_the_groups_that_the_essay_names_and_its_example_is_up_to_date():
+    essay = SimpleNamespace(**runpy.run_path(str(ROOT / "docs/draw_reduction.py")))
     assert [name for name, _ in essay.example()] == ["scramble", *phased.SIZES[5].names]
     for name, moves in essay.example():
         assert f"| {name} | {len(moves)} | `" in essay.PAGE.read_text()
     assert essay.PICTURE.read_text() == essay.draw(), "run `make picture`"
-
-
-@pytest.mark.parametrize("seed", [None, 1])
-def test_phases_of_the_example_and_of_any_cube_reach_their_groups(essay, after, seed):
-    cubes = list(after.values())
-    if seed is not None:
-        cube = random_cube(5, np.random.default_rng(seed))
-        solution = solve_many(cube, Request("reduction", "obtm", time_limit=0.3))[0]
-        cubes = [cube]
-        for phase in solution.phases or ():
-            cubes.append(cubes[-1].apply(" ".join(phase)))
-    _, centres, apart, _, four_edges, reduced, solved = cubes
-    assert any(essay.has_its_centres(centres, axis) for axis in range(3))
-    assert all(essay.has_its_centres(apart, axis) for axis in range(3))
-    assert len(essay.whole_edges(four_edges)) >= 4
-    assert len(essay.whole_edges(reduced)) == 12 and not reduced.is_solved
-    assert all(essay.has_its_centres(reduced, axis, apart=True) for axis in range(3))
-    assert solved.is_solved
+    cubes = [random_cube(5, np.random.default_rng(1))]
+    solution = solve_many(cubes[0], Request("reduction", "obtm", time_limit=0.3))[0]
+    for phase in solution.phases or ():
+        cubes.append(cubes[-1].apply(" ".join(phase)))
+    for _, centres, apart, _, four_edges, reduced, solved in (cubes, dict(essay.cubes()).values()):
+        assert any(essay.has_its_centres(centres, axis) for axis in range(3))
+        assert all(essay.has_its_centres(apart, axis) for axis in range(3))
+        assert len(essay.whole_edges(four_edges)) >= 4
+        assert len(essay.whole_edges(reduced)) == 12 and not reduced.is_solved
+        assert all(essay.has_its_centres(reduced, axis, apart=True) for axis in range(3))
+        assert solved.is_solved
 
 
 # ---- few turns ----------------------------------------------------------------------------------
@@ -281,7 +261,6 @@ class Goal:
 
 
 def costs_found(goal: Goal, now_s: float = 0.0, **asked: Any) -> list[int]:
-    """Return the costs of the solutions in the order in which they are found."""
     wanted = request(**({"time_limit": 1000.0} | asked))
     clock: Any = SimpleNamespace(cpu_s=lambda: now_s)
     found = solve_reductions(wanted, goal, iter(goal.reductions), clock)
