@@ -41,7 +41,6 @@ COLOURS = str.maketrans("URFDLB", "WRGYOB")
 
 
 def random_moves(size: int, count: int, rng: np.random.Generator) -> str:
-    """Return random turns of outer blocks."""
     turns = [
         Move("URFDLB"[rng.integers(6)], int(rng.integers(1, 4)), 1, int(rng.integers(1, size)))
         for _ in range(count)

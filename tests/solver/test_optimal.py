@@ -28,7 +28,6 @@ def neighbours(metric: str) -> list[Cube]:
 
 
 def scramble(metric: str, rng: np.random.Generator, turns: int) -> Cube:
-    """Return the cube after that many random turns."""
     around = neighbours(metric)
     return prod((around[n] for n in rng.integers(0, len(around), turns)), start=Cube.solved())
 

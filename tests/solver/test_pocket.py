@@ -13,7 +13,7 @@ from solver.cost import IMPOSSIBLE, moves_of
 from solver.cube.metrics import length
 from solver.cube.notation import parse_moves
 from solver.cube.pocket import PocketCube, from_relative_to_dlb, relative_to_dlb
-from solver.errors import BadNotation, InvalidRequest, SearchError
+from solver.errors import BadNotation, SearchError
 from solver.pocket import BySearch, ByTable, kernel
 from solver.search import solve
 from tests.rig.timed_turns import (
@@ -78,8 +78,6 @@ def test_seven_corners_survive_both_ways_and_other_numberings_are_refused(rng):
     for corners, twists in (([0, 1, 2], [0, 0, 0]), ([0, 1, 2, 3, 4, 5, 5], [0] * 7)):
         with pytest.raises(BadNotation):
             from_relative_to_dlb(corners, twists)
-    with pytest.raises(InvalidRequest, match="size 2"):
-        solve(PocketCube.solved(), algorithm="thistlethwaite")
 
 
 # ---- the fastest on a robot ---------------------------------------------------------------------

@@ -60,13 +60,8 @@ def solution(algorithm: str, cube: str, *metric: str, states: int = 0, **options
     ``cube``: its size and moves, or the number of a random one. With ``states`` the search
     minimizes the time of a robot with that many states.
     """
-    asked = Request(
-        algorithm,
-        *metric,
-        cost=random_model(states, states) if states else None,
-        time_limit=FOR_EVER,
-        **options,
-    )
+    cost = random_model(states, states) if states else None
+    asked = Request(algorithm, *metric, cost=cost, time_limit=FOR_EVER, **options)
     found = solve_many(cube_of(cube), asked)
     assert all(cube_of(cube).apply(" ".join(one.moves)).is_solved for one in found)
     return [
@@ -251,8 +246,7 @@ SOLUTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("two-phase", "3 1", "axial-qtm"), {"target": 19}),
     *((("two-phase", "3 R U F2 D' L B", metric), {"solutions": 2}) for metric in METRICS),
     (("two-phase", "3 0"), {"states": 4, "target": 60, "solutions": 3}),
-    (("optimal", f"3 {NEAR}", "htm"), {}),
-    (("optimal", f"3 {NEAR}", "qtm"), {}),
+    *((("optimal", f"3 {NEAR}", metric), {}) for metric in BOTH),
     *((("optimal", "3 U R"), {"states": states, "target": 60}) for states in (1, 4)),
 ]
 SEARCHES: dict[Callable[..., object], Iterable[tuple[Any, ...]]] = {

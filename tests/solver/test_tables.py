@@ -64,12 +64,7 @@ def load(make: tables.Make, version: int = 1) -> Bytes:
 
 def test_made_once_then_mapped_and_replaced_by_a_newer_version(directory):
     """Delete older files of the same table, and keep those of others."""
-    others = {
-        "pattern-of-another-kind.v1.table",
-        "a.b.tmp",
-        "backup.7.tmp.gz",
-        "pattern.v1.table.bak",
-    }
+    others = {"pattern-of-another.v1.table", "a.b.tmp", "backup.7.tmp.gz", "pattern.v1.table.bak"}
     directory.mkdir()
     for name in (*others, "pattern.table", "pattern.v1.77.tmp", "nxn-8-htm-1.77.tmp"):
         (directory / name).touch()

@@ -152,14 +152,12 @@ def letters_of(size: int) -> Letters:
 
 
 def exchange(letters: Letters, first: Any, second: Any) -> Letters:
-    """Exchange stickers, one or several."""
     one, other = np.atleast_1d(first), np.atleast_1d(second)
     letters[np.concatenate([one, other])] = letters[np.concatenate([other, one])]
     return letters
 
 
 def rename(size: int, one: str, other: str) -> Letters:
-    """Return a cube with two colours exchanged."""
     drawn = str(StickerCube.solved(size).apply("R U F"))
     return np.array(list(drawn.translate(str.maketrans(one + other, other + one))))
 
@@ -172,6 +170,7 @@ def slot(name: str, size: int) -> list[int]:
     return list(slot_facelets(name, size))
 
 
+IMPOSSIBLE = {"kind": "impossible-piece"}
 Change = Callable[[Letters, int], Letters]
 REFUSALS: list[tuple[list[int], Change, dict[str, Any]]] = [
     (SIZES, lambda a, n: exchange(a, slot("URB", n)[0], slot("DLB", n)[0]), {}),
@@ -182,11 +181,7 @@ REFUSALS: list[tuple[list[int], Change, dict[str, Any]]] = [
     ([5, 7], lambda a, n: exchange(a, slot("DB", n), slot("BL", n)), {"kind": "parity"}),
     ([5, 7], lambda a, n: exchange(a, slot("UFR", n), slot("DFL", n)), {"kind": "parity"}),
     ([5, 7], lambda a, n: exchange(a, n * n // 2, n * n + n * n // 2), {"kind": "centre"}),
-    (
-        SIZES,
-        lambda a, n: exchange(a, wing("FU", n)[0], wing("UR", n)[0]),
-        {"kind": "impossible-piece"},
-    ),
+    (SIZES, lambda a, n: exchange(a, wing("FU", n)[0], wing("UR", n)[0]), IMPOSSIBLE),
 ]
 
 

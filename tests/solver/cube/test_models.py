@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver.cube.cube import SINGMASTER_SLOTS, Cube, from_facelets, from_scramble
+from solver.cube.cube import SINGMASTER_SLOTS, Cube, from_scramble
 from solver.cube.facelets import FACES, slot_facelets
 from solver.cube.notation import parse_moves
 from solver.cube.orientation import all_orientations, site_facelets
@@ -95,13 +95,9 @@ def test_all_notations_say_the_same():
     shown = ["".join(letters[i] for i in slot_facelets(slot, 3)) for slot in SINGMASTER_SLOTS]
     assert shown == text.split()
     assert parse_state(letters) == cube
-    for size in (2, 3, 9):
-        assert parse_state(" ".join(letters[at : at + size] for at in range(0, 54, size))) == cube
     assert parse_state('--scramble "R U2 F\'"') == Cube.from_moves("R U2 F'")
     assert parse_state("--scramble") == Cube.solved()
     assert from_scramble("R U", 2) == PocketCube.from_moves("R U")
-    assert from_facelets(str(StickerCube.solved(4)), 4).is_solved
-    assert parse_state("U" * 4 + " RRRR FFFF DDDD LLLL BBBB", 2).is_solved
 
 
 CUBIES = "UF UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR"
@@ -138,7 +134,6 @@ def test_what_is_seen_is_what_the_independent_model_shows_after_rotating(size, r
 
 
 def test_sites_and_faces_are_each_others_inverse():
-    """Check also that the centres shown are the faces at the sites."""
     drawn = Cube.solved().facelets()
     for orientation in all_orientations():
         assert orientation.name == orientation.face_at("U") + orientation.face_at("F")

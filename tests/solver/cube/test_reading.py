@@ -98,7 +98,6 @@ def test_states_that_other_programs_call_illegal(letters, held, moves):
         (CENTRED, 2, "not 54. A cube of 3 layers has that many.$"),
         ("R U R' U'", None, "If these are moves, write them after --scramble"),
         ("--scramble R++ D++", 3, "character 2"),
-        ("UF RU", 3, "20 words, not 2"),
     ],
 )
 def test_impossible_cubes_are_refused_with_the_reason(text, size, reason):
@@ -116,5 +115,5 @@ def test_centres_that_show_one_colour_twice_are_named():
 def test_comments_and_lines_reach_the_reader_of_moves():
     assert parse_state("--scramble (R U)2 // twice\n F") == Cube.from_moves("R U R U F")
     assert parse_state("\ufeff--scramble 'R U'") == Cube.from_moves("R U")
-    with pytest.raises(BadNotation, match=r"'U3 Rw' or 'U 3Rw'"):
+    with pytest.raises(BadNotation, match="'U 3Rw'"):  # on a cube of 6 layers
         parse_state("--scramble U3Rw", 6)
