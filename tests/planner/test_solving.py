@@ -161,8 +161,7 @@ def test_single_turns_take_what_a_person_reckons(mechanism, turn, milliseconds):
 
 @cache
 def built(name: str, size: int) -> Mechanism:
-    text = profile_path(name).read_text().replace("size: 3", f"size: {size}")
-    return build_mechanism(parse_profile(text))
+    return build_mechanism(changed(name, {"cube.size": size}))
 
 
 @settings(max_examples=60)
