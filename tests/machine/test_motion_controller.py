@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from robot.link import Capabilities, Execution, LostPositions
-from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
+from robot.link.protocol import FIRMWARE_VERSION, Board
 from robot.link.session import SessionStatistics
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.confirmed_range import ConfirmedRange
@@ -19,13 +19,11 @@ from robot.machine.motion_controller import MotionController
 from robot.machine.slow_motion import jog_profile, paths_to_start, require_within
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
-from robot.records.latency import Stopwatch
 from robot.settings import load_profile
 from robot.text.faults import Fault, LinkError, RobotError, Stopped
 from solver.errors import InvalidRequest
 from tests.rig.boards import is_fault
-
-ANYWHERE = ConfirmedRange({}, simulated=True)
+from tests.rig.computers import running
 
 
 class Asked:
@@ -34,10 +32,7 @@ class Asked:
     def __init__(self) -> None:
         self.calls: list[Any] = []
         self.fails: dict[str, list[Exception]] = {}
-        self.active: frozenset[str] = frozenset()
         self.homes: Any = lambda names: None
-        self.events: tuple[str, ...] = ()
-        self.boot_id = 7
         self.version = FIRMWARE_VERSION
         self.statistics = SessionStatistics(0, 0, 0, 0, 0, 0)
         self.failure: RobotError | None = None
@@ -61,15 +56,14 @@ class Asked:
     async def open(self) -> dict[str, Capabilities]:
         self._note("open")
         self.failure = None
-        own = (self.boot_id, 0, ResetCause(0), 100, 100, 9000, 8000, 7000)
-        return {"first": Capabilities(Board.HOST, self.version, 1, *own)}
+        return {"first": running(Board.HOST, self.version)}
 
     async def configure(self, anew: bool) -> None:
         self._note("configure", anew)
 
     async def active_sensors(self) -> frozenset[str]:
         self._note("sensors")
-        return self.active
+        return frozenset()
 
     async def home(self, names: list[str]) -> None:
         self._note("home", *names)
@@ -82,16 +76,13 @@ class Asked:
     async def run(self, schedule: Schedule, progress: Any = None) -> Execution:
         turns = [schedule.profiles[turn.profile] for turn in schedule.turns]
         self._note("run", *((one.actuator, one.start, one.end) for one in turns))
-        return Execution(schedule.duration_us + 5, len(turns), self.events, waited_s=0.25)
+        return Execution(schedule.duration_us + 5, len(turns), (), waited_s=0.25)
 
     async def stop(self) -> None:
         self._note("stop")
 
     async def emergency_stop(self) -> None:
         self._note("emergency")
-
-    async def release(self) -> None:
-        self._note("release")
 
     def adopt(self, setups: Any) -> None:
         self._note("adopt", {one.name: one.stands_at for one in setups})
@@ -105,11 +96,8 @@ class Robot:
 
     def __init__(self, name: str) -> None:
         self.board = Asked()
-        self.watch = Stopwatch()
-        self.profile = load_profile(name)
-        self.motion = MotionController(
-            self.profile, ANYWHERE, make_link=self.board, stopwatch=self.watch
-        )
+        contact = ConfirmedRange({}, simulated=True)
+        self.motion = MotionController(load_profile(name), contact, make_link=self.board)
         self.board.homes = self.homed
         self.places = {one.name: one.start for one in self.motion.setups}
 
