@@ -137,6 +137,8 @@ def test_the_way_from_the_stop_to_the_start_is_within_a_motors_range():
 OPEN, CLOSED, QUARTER = 1600, 1250, 400
 """Pulses and steps of four-arm."""
 JAWS = "right-jaw left-jaw front-jaw back-jaw"
+FOUR_ARMS, JAWS_FIRST = f"{JAWS} right left front back", "right-jaw down-jaw right down"
+TWO_JAWS = {"right-jaw": 1200, "down-jaw": 1200}
 
 
 def steps_of(profile: RobotProfile, places: Mapping[str, int], caught: tuple[str, ...] = ()) -> str:
@@ -159,12 +161,9 @@ def regrip(*arms: str) -> str:
         # Without knowledge everything is homed once, starting with the parts that hold the cube.
         ("cubotino-uno", {}, (), "lid holder"),
         ("crane", {}, (), "turntable squisher elevator flipper"),
-        ("four-arm", {}, (), f"{JAWS} right left front back"),
+        ("four-arm", {}, (), FOUR_ARMS),
         # Half a turn looks the same.
-        (
-            *("four-arm", {"front-jaw": CLOSED, "front": 2 * QUARTER}, ()),
-            f"{JAWS} right left front back",
-        ),
+        ("four-arm", {"front-jaw": CLOSED, "front": 2 * QUARTER}, (), FOUR_ARMS),
         # An open gripper turns back before it closes.
         (
             *("four-arm", {"right-jaw": OPEN, "right": QUARTER, "front-jaw": CLOSED}, ()),
@@ -180,22 +179,18 @@ def regrip(*arms: str) -> str:
             *("four-arm", {"front": QUARTER // 3, "back": QUARTER, "back-jaw": CLOSED}, ()),
             f"{JAWS} right left front back-jaw={OPEN} back back-jaw={CLOSED}",
         ),
-        (
-            *("two-arm", {"right": 1170, "right-jaw": 1200, "down-jaw": 1200}, ()),
-            "right-jaw down-jaw right down",
-        ),
+        ("two-arm", TWO_JAWS | {"right": 1170}, (), JAWS_FIRST),
         # Servos in unknown positions turn back before any jaw moves: one may carry the cube askew,
         # and another's open jaws stand beside it.
         ("two-arm", {}, (), "right down right-jaw down-jaw"),
-        ("two-arm", {"right-jaw": 1200, "down-jaw": 1200}, (), "right-jaw down-jaw right down"),
+        ("two-arm", TWO_JAWS, (), JAWS_FIRST),
         # Jaws caught half way close before anything turns.
         ("two-arm", {}, ("down-jaw", "right"), "down-jaw right down right-jaw"),
         # Arms that home by a sensor release the cube meanwhile, one after the other: the closed
         # ones would turn a layer, and the cube must not fall.
-        ("soltvvo", {}, (), f"{JAWS} {regrip('right', 'left', 'front', 'back')}"),
-        (
-            *("soltvvo", {"right": 0, "right-jaw": 1307}, ()),
-            f"{JAWS} {regrip('right', 'left', 'front', 'back')}",
+        *(
+            ("soltvvo", places, (), f"{JAWS} {regrip('right', 'left', 'front', 'back')}")
+            for places in ({}, {"right": 0, "right-jaw": 1307})
         ),
         # One caught in a turn is squared first, with its jaw closed.
         ("soltvvo", {}, ("left",), f"{JAWS} left {regrip('right', 'front', 'back')}"),

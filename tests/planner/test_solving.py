@@ -282,6 +282,7 @@ def test_a_plan_ends_when_its_slowest_motor_rests():
 
 
 SIX_MOTORS = load_profile("six-motor").actuators
+SLOW = {"actuators.up.max_acceleration_steps_per_s2": 150_000}
 OVERSHOOT = {f"actuators.{name}.overshoot_steps": 30 for name in SIX_MOTORS}
 
 
@@ -289,14 +290,7 @@ OVERSHOOT = {f"actuators.{name}.overshoot_steps": 30 for name in SIX_MOTORS}
     ("degrees", "more", "count"),
     [
         # R would otherwise be half way round while U still turns through its last degrees.
-        (
-            40,
-            {
-                "actuators.up.max_acceleration_steps_per_s2": 150_000,
-                "simulation.corner_cutting_degrees": 41,
-            },
-            2,
-        ),
+        (40, SLOW | {"simulation.corner_cutting_degrees": 41}, 2),
         (10, OVERSHOOT, 6),
         (10, OVERSHOOT | {f"actuators.{name}.backlash_steps": 8 for name in SIX_MOTORS}, 6),
     ],

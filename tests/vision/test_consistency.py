@@ -46,13 +46,7 @@ FOUR, FIVE, ALL = (1, 2, 3, 0, 4, 5), (1, 2, 3, 4, 0, 5), (1, 2, 3, 4, 5, 0)
     [
         (PLAIN, "000000", False, 0, ""),
         (PLAIN, "001000", False, 4, "face F was seen rotated by a quarter turn clockwise"),
-        (
-            PLAIN,
-            "201003",
-            False,
-            3 * 4 + 2 * 3,
-            "face B was seen rotated by a quarter turn count",
-        ),
+        (PLAIN, "201003", False, 3 * 4 + 2 * 3, "face B was seen rotated by a quarter turn count"),
         (PLAIN, "333333", False, 6, "all faces were seen rotated by a quarter turn counter"),
         # All turned alike but one: one mistake more, and cheaper than five alone.
         (PLAIN, "222220", False, 6 + 4 + 3, "face U was seen rotated by half a turn"),

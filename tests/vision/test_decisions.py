@@ -16,7 +16,7 @@ from vision.decide.colour_model import centres
 from vision.decide.consistency import UNIQUE, ScanExplanation
 from vision.decide.estimate import Decision, decide
 from vision.decide.misassembly import Misassembled
-from vision.decide.reader import CubeReading, Unreadable, Verdict, calibrate_margin, decide_again
+from vision.decide.reader import Unreadable, Verdict, calibrate_margin, decide_again
 from vision.decide.schemes import known_orders, recognise_colours
 from vision.measure.colour_space import USUAL, LightFeatures
 from vision.measure.sticker_colours import StickerColours
@@ -131,23 +131,19 @@ def test_usual_colours_stand_as_on_a_cube_that_is_sold(scheme, known, odd):
     assert found == (["WRGYOB", "WRGBOY"] if known is None else [known])
 
 
-class Thoughts:
-    """Second thoughts about a decision, with given findings of pictures and corrected scan."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.pictures = ScanExplanation(turned("R", 2), UNIQUE, None, as_it_came=True)
-        self.corrected = replace(clear(), cost=100.0)
-        monkeypatch.setattr(reader, "explain_scan", lambda colours, scheme: self.pictures)
-        monkeypatch.setattr(reader, "decide", lambda colours, references: self.corrected)
-
-    def of(self, **values: Any) -> CubeReading:
-        decision = replace(clear(), **values)
-        return decide_again(Verdict(decision, 3), synthetic_scan(1, 3).colours)
-
-
 @pytest.fixture
-def thoughts(monkeypatch: pytest.MonkeyPatch) -> Thoughts:
-    return Thoughts(monkeypatch)
+def thoughts(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Return second thoughts about a decision, with findings to set: pictures, corrected scan."""
+    found = SimpleNamespace(
+        pictures=ScanExplanation(turned("R", 2), UNIQUE, None, as_it_came=True),
+        corrected=replace(clear(), cost=100.0),
+        of=lambda **values: decide_again(
+            Verdict(replace(clear(), **values), 3), synthetic_scan(1, 3).colours
+        ),
+    )
+    monkeypatch.setattr(reader, "explain_scan", lambda colours, scheme: found.pictures)
+    monkeypatch.setattr(reader, "decide", lambda colours, references: found.corrected)
+    return found
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -51,30 +52,24 @@ def back(moves: list[Move]) -> list[Move]:
     return [move.inverse for move in reversed(moves)]
 
 
-def combined(
-    parts: st.SearchStrategy[tuple[str, list[Move]]],
-) -> st.SearchStrategy[tuple[str, list[Move]]]:
+Written = tuple[str, list[Move]]
+
+
+def combined(parts: st.SearchStrategy[Written]) -> st.SearchStrategy[Written]:
     """Return sequences, repetitions, commutators and conjugates of ``parts``."""
-    pairs = st.tuples(parts, parts)
+
+    def joined(
+        text: str, meant: Callable[[list[Move], list[Move]], list[Move]]
+    ) -> st.SearchStrategy[Written]:
+        return st.builds(lambda a, b: (text.format(a[0], b[0]), meant(a[1], b[1])), parts, parts)
+
     return st.one_of(
-        pairs.map(lambda two: (f"{two[0][0]}, {two[1][0]}", two[0][1] + two[1][1])),
-        pairs.map(lambda two: (f"{two[0][0]} // {two[1][0]}\n", two[0][1])),
-        st.tuples(parts, st.integers(1, 3)).map(
-            lambda part: (f"({part[0][0]}){part[1]}", part[0][1] * part[1])
-        ),
-        parts.map(lambda part: (f"( {part[0]} )'", back(part[1]))),
-        pairs.map(
-            lambda two: (
-                f"[({two[0][0]}), ({two[1][0]})]",
-                two[0][1] + two[1][1] + back(two[0][1]) + back(two[1][1]),
-            )
-        ),
-        pairs.map(
-            lambda two: (
-                f"[({two[0][0]}) : ({two[1][0]})]",
-                two[0][1] + two[1][1] + back(two[0][1]),
-            )
-        ),
+        joined("{}, {}", lambda a, b: a + b),
+        joined("{} // {}\n", lambda a, b: a),
+        joined("( {} )'", lambda a, b: back(a)),
+        joined("[({}), ({})]", lambda a, b: a + b + back(a) + back(b)),
+        joined("[({}) : ({})]", lambda a, b: a + b + back(a)),
+        st.builds(lambda a, times: (f"({a[0]}){times}", a[1] * times), parts, st.integers(1, 3)),
     )
 
 
