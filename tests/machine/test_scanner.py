@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from typing import Any
 
 import cv2
 import numpy as np
@@ -114,13 +115,8 @@ def decoded(png: bytes) -> np.ndarray:
 class CornerCamera(SceneCamera):
     """A camera at a corner of the cube. Its picture appears only when the others expose, too."""
 
-    def __init__(
-        self,
-        name: str,
-        all_expose: threading.Barrier,
-        unsettled: frozenset[Unsettled] = frozenset(),
-    ) -> None:
-        super().__init__(self._wait_for_others, name, unsettled=unsettled)
+    def __init__(self, name: str, all_expose: threading.Barrier, **more: Any) -> None:
+        super().__init__(self._wait_for_others, name, **more)
         self._all_expose, self.is_settled = all_expose, False
 
     def settle(self) -> None:
@@ -149,7 +145,8 @@ def test_all_cameras_take_one_picture_at_the_same_time():
 def test_what_cameras_could_not_find_or_lock_is_told_of_each():
     barrier = threading.Barrier(2)
     one = CornerCamera("one", barrier)
-    two = CornerCamera("two", barrier, frozenset({Unsettled.EXPOSURE, Unsettled.LENS}))
+    lacking = frozenset({Unsettled.EXPOSURE, Unsettled.LENS})
+    two = CornerCamera("two", barrier, unsettled=lacking)
     notes = Scanner(load_profile("six-motor"), {"one": one, "two": two}).settle()
     assert [note.code for note in notes] == ["exposure-not-locked", "focus-not-found"]
     assert all(note.parameters == {"camera": "two"} for note in notes)
