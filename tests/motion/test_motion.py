@@ -133,17 +133,11 @@ def test_a_servo_goes_beyond_where_it_turns_a_layer(held, farthest_us, takes_us)
 
 @pytest.mark.parametrize(
     ("angle", "quarters", "start", "end"),
-    [(0, 1, 0, 50), (5, 1, 250, 300), (-1, 2, -50, 50), (2, -1, 100, 50)],
+    [(0, 1, 0, 400), (5, 1, 2000, 2400), (-1, 2, -400, 400), (2, -1, 800, 400)],
 )
 def test_a_rotation_starts_at_its_angle_also_of_another_turn(angle, quarters, start, end):
-    settings = {
-        "kind": "stepper",
-        "pins": {"step": 2, "direction": 3},
-        "steps_per_turn": 200,
-        "max_speed_steps_per_s": 1000,
-        "max_acceleration_steps_per_s2": 10_000,
-    }
-    profile = drive_of("right", Stepper.model_validate(settings)).rotation(angle, quarters, False)
+    right = load_profile("four-arm").actuators_of(Stepper)["right"]
+    profile = drive_of("right", right).rotation(angle, quarters, False)
     assert (profile.start, profile.end) == (start, end)
 
 
