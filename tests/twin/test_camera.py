@@ -40,12 +40,6 @@ def show(body: CubeBody, face: str) -> None:
         body.rotate(NORMALS[axis], quarters)
 
 
-def drive(robot: SimulatedRobot, pin: int, width_us: int, frames: int) -> None:
-    for frame in range(frames):
-        robot.pin_changed(frame * 20_000, pin, True)
-        robot.pin_changed(frame * 20_000 + width_us, pin, False)
-
-
 def test_a_camera_that_was_not_built_as_drawn_sees_otherwise():
     """Check each deviation alone: lens, noise, blur, shaking, exposure, light, and cube."""
     body = scrambled(3, 1)
@@ -83,23 +77,20 @@ def test_a_camera_that_was_not_built_as_drawn_sees_otherwise():
     assert steepest(blurred) < steepest(usual) / 2
 
 
-def sticker_means(image: Image) -> np.ndarray:
-    """Return float64[9, 3]: mean colours at the profile's places of the stickers of site U."""
+def letters_seen(image: Image) -> str:
+    """Return the letters at the profile's places of the stickers of site U.
+
+    They follow from the direction of colour: light may change the brightness.
+    """
     camera = CUBOTINO.cameras[0]
     quad = np.array(camera.views[0].quad, dtype=np.float32)
     corners = quad * np.array(camera.resolution, dtype=np.float32)
     square = np.array([[0, 0], [90, 0], [90, 90], [0, 90]], dtype=np.float32)
     flat = cv2.warpPerspective(image, cv2.getPerspectiveTransform(corners, square), (90, 90))
     cells = flat.reshape(3, 30, 3, 30, 3)[:, 10:20, :, 10:20]
-    return cells.mean(axis=(1, 3)).reshape(9, 3)
-
-
-def letters_seen(image: Image) -> str:
-    """Return letters by direction of colour: light may change the brightness."""
-    names = list(COLOURS)
-    references = np.array([COLOURS[name] for name in names], dtype=float)
-    distances = np.linalg.norm(sticker_means(image)[:, None] - references[None], axis=2)
-    return "".join(names[i] for i in distances.argmin(axis=1))
+    means = cells.mean(axis=(1, 3)).reshape(9, 1, 3)
+    distances = np.linalg.norm(means - np.array([*COLOURS.values()], dtype=float), axis=2)
+    return "".join(list(COLOURS)[i] for i in distances.argmin(axis=1))
 
 
 def test_a_picture_shows_the_moment_at_which_it_was_asked_for():
@@ -134,7 +125,9 @@ def test_a_cube_in_motion_is_seen_in_motion():
     robot = SimulatedRobot(CUBOTINO, scrambled(3, 5))
     scene = Studio(robot)
     rest, again = (scene.shoot().image.astype(int) for _ in range(2))
-    drive(robot, HOLDER_PIN, 2400, 9)
+    for start_us in range(0, 9 * 20_000, 20_000):
+        robot.pin_changed(start_us, HOLDER_PIN, True)
+        robot.pin_changed(start_us + 2400, HOLDER_PIN, False)
     moved = scene.shoot().image.astype(int)
     assert np.abs(moved - rest).mean() > 4 * np.abs(again - rest).mean()
 
@@ -149,7 +142,6 @@ def numbered(face: str) -> list[int]:
 
 @pytest.fixture
 def photographs(tmp_path: Path) -> dict[str, Image]:
-    """Return a picture per face, from a folder."""
     for face in SITES:
         picture = np.zeros((20, 30, 3), dtype=np.uint8)
         for corner, number in zip(CORNERS, numbered(face), strict=True):

@@ -1,7 +1,8 @@
-"""Effects of face motors, grippers and a crane's parts on a cube, and their violations."""
+"""Effects of face motors, grippers, a crane's parts and a flipper on a cube, and violations."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Self
 
@@ -10,7 +11,8 @@ import pytest
 
 from robot.settings import Stepper, load_profile
 from robot.settings.profile import for_cube
-from robot.twin.cube import NORMALS, CubeBody, scrambled
+from robot.twin.cube import NORMALS, CubeBody, scrambled, turned
+from robot.twin.flipper import ArmPlace, Flipper, SimulatedArm
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
 from robot.twin.registry import parts_of
 from robot.twin.simulated import SimulatedRobot
@@ -46,11 +48,9 @@ class Parts:
 
     @property
     def reported(self) -> list[str]:
-        """Return the kinds of violations."""
         return list(dict.fromkeys(self._every_report))
 
     def move(self, steps: int = 8, **targets: float) -> Self:
-        """Move motors to these positions, all together."""
         begin = dict(self.positions)
         for step in range(1, steps + 1):
             for name, target in targets.items():
@@ -87,15 +87,16 @@ class Parts:
     def rolled(self, steps: int = 8, *, back: bool = False) -> Self:
         return self.move(steps, flipper=1000.0 if back else 2000.0)
 
-    def is_changed_by(self, *moves: Move) -> bool:
-        """Return whether the cube has changed by exactly these moves."""
-        body: CubeBody = scrambled(self.body.size, 1)
-        for what, site, quarters in moves:
-            if what == "rotate":
-                body.rotate(NORMALS[site], quarters)
-            else:
-                body.turn(site, quarters, int(what.removeprefix("turn") or 1))
-        return self.body.facelets() == body.facelets()
+
+def is_changed(body: CubeBody, *moves: Move) -> bool:
+    """Return whether the cube of seed 1 has changed by exactly these moves."""
+    other = scrambled(body.size, 1)
+    for what, site, quarters in moves:
+        if what == "rotate":
+            other.rotate(NORMALS[site], quarters)
+        else:
+            other.turn(site, quarters, int(what.removeprefix("turn") or 1))
+    return other.facelets() == body.facelets()
 
 
 def test_a_motor_turns_while_its_driver_is_enabled():
@@ -122,12 +123,12 @@ def test_a_motor_turns_while_its_driver_is_enabled():
 
 def test_motors_turn_their_faces():
     parts = Parts("six-motor").do("r1", "u-1 d2")
-    assert parts.is_changed_by(("turn", "R", 1), ("turn", "U", -1), ("turn", "D", 2))
+    assert is_changed(parts.body, ("turn", "R", 1), ("turn", "U", -1), ("turn", "D", 2))
     assert parts.reported == []
     parts.mechanism.slips.wanted += 1
     parts.do("f2", "f3")
-    assert parts.is_changed_by(
-        ("turn", "R", 1), ("turn", "U", -1), ("turn", "D", 2), ("turn", "F", 2)
+    assert is_changed(
+        parts.body, ("turn", "R", 1), ("turn", "U", -1), ("turn", "D", 2), ("turn", "F", 2)
     )
     assert not parts.mechanism.pose().layers_open
     assert parts.do("f3.76").mechanism.pose().layers_open
@@ -150,7 +151,7 @@ def test_motors_turn_their_faces():
 def test_grippers_turn_layers_or_the_cube(robot, steps, moves):
     """Check that the other holders of the cube decide, and that regripping turns nothing."""
     parts = Parts(robot).do(*steps)
-    assert parts.is_changed_by(*moves)
+    assert is_changed(parts.body, *moves)
     assert parts.reported == []
 
 
@@ -202,7 +203,7 @@ def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone():
 @pytest.mark.parametrize("rows", [1, 2, 3, 4])
 def test_as_many_rows_turn_as_were_raised(rows):
     parts = Parts("crane").raised(rows).held().turned(-1).held(False).raised(0)
-    assert parts.is_changed_by((f"turn{rows}", "U", -1))
+    assert is_changed(parts.body, (f"turn{rows}", "U", -1))
     assert parts.reported == []
 
 
@@ -219,7 +220,7 @@ def test_as_many_rows_turn_as_were_raised(rows):
 )
 def test_a_crane_turns_and_rolls_the_whole_cube(act, moves):
     parts = act(Parts("crane"))
-    assert parts.is_changed_by(*moves)
+    assert is_changed(parts.body, *moves)
     assert parts.reported == []
 
 
@@ -250,3 +251,125 @@ WRONG: dict[str, Callable[[Parts], Parts]] = {
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_a_crane_must_not_do_is_told(kind):
     assert kind in WRONG[kind](Parts("crane")).reported
+
+
+ROLL = (NORMALS["R"], 1)
+PLACES = (
+    ArmPlace("free", 0.0, "open"),
+    ArmPlace("close", 10.0, "hold"),
+    ArmPlace("flip", -10.0, "block", ROLL),
+)
+TOLERANCE = 0.125
+"""In quarters. All values here have few bits, so that borders are hit exactly."""
+LITTLE = 2.0**-10
+FREE, HELD, HALF_WAY = 0.0, 10.0, 5.0
+
+
+class Table:
+    """A flipper with a table and a lid, and the violations it reports."""
+
+    def __init__(self) -> None:
+        self.reported: list[str] = []
+        self.flipper = Flipper(
+            scrambled(3, 1),
+            "table",
+            [SimulatedArm("lid", PLACES)],
+            TOLERANCE,
+            lambda kind, *_: self.reported.append(kind),
+        )
+        self.at(0.0)
+
+    def at(self, table: float, lid: float = FREE) -> None:
+        self.flipper.update({"table": table, "lid": lid})
+
+    def lift(self, part: float) -> float:
+        """Return the lid's position after this fraction of a lift."""
+        return -10 * (0.2 + 0.8 * part)
+
+    def angles(self) -> tuple[float, float]:
+        """Return the quarters by which cube and bottom layer are askew."""
+        pose = self.flipper.pose()
+        whole = math.atan2(pose.whole[0, 2], pose.whole[0, 0]) / (math.pi / 2)
+        assert np.allclose(pose.whole, turned(NORMALS["D"], whole))
+        return whole, dict(pose.layers).get("D", 0.0)
+
+
+def test_an_arm_does_what_a_place_does_about_a_third_of_the_way():
+    arm = SimulatedArm("lid", PLACES)
+    roles = {0: "open", 3.49: "open", 3.51: "moving", 6.49: "moving", 6.51: "hold", 13.49: "hold"}
+    assert {at: arm.role(at) for at in roles} == roles
+    assert arm.role(13.51) == arm.role(-3.51) == "moving" and arm.role(-6.51) == "block"
+    zoned = SimulatedArm("lid", [*PLACES[:1], ArmPlace("close", 10, "hold", zone=(4, 12))])
+    roles = {3.51: "moving", 3.99: "moving", 4: "hold", 12: "hold", 12.01: "moving"}
+    assert {at: zoned.role(at) for at in roles} == roles
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_closing_is_square_up_to_the_tolerance(sign):
+    for askew, reported in ((TOLERANCE, []), (TOLERANCE + LITTLE, ["hold-not-square"])):
+        table = Table()
+        table.at(sign * askew)
+        table.at(sign * askew, HALF_WAY)
+        table.at(sign * askew, HELD)
+        assert table.reported == reported
+        assert table.angles() == pytest.approx((sign * askew, 0))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_layer_is_square_up_to_the_tolerance(sign):
+    for askew, reported in ((TOLERANCE, []), (TOLERANCE + LITTLE, ["layer-not-square"])):
+        table = Table()
+        table.at(0, HELD)
+        table.at(sign * (1 + askew), HELD)
+        assert table.angles() == pytest.approx((0, sign * askew))
+        table.at(sign * (1 + askew), HALF_WAY)
+        assert table.reported == reported
+        assert table.angles() == pytest.approx((sign * askew, 0)), "the cube stands as its layer"
+        assert is_changed(table.flipper.body, ("turn", "D", sign))
+
+
+@pytest.mark.parametrize(
+    "highest, reported", [(0.19, []), (0.21, ["flip-incomplete"]), (0.74, ["flip-incomplete"])]
+)
+def test_a_cube_falls_back_or_over(highest, reported):
+    table = Table()
+    for part in (highest / 2, highest, highest / 2):
+        table.at(0, table.lift(part))
+        turn = turned(ROLL[0], part)
+        assert np.allclose(table.flipper.pose().whole, turn)
+    table.at(0)
+    assert table.reported == reported and is_changed(table.flipper.body)
+    table.reported.clear()
+    table.at(0, table.lift(highest))
+    table.flipper.note_reset()
+    table.at(0)
+    assert not table.reported, "that was a reset's fault"
+
+
+def test_a_cube_that_was_lifted_far_enough_rolls_once():
+    table = Table()
+    seen = {0.5: 0.5, 0.76: -0.24, 0.9: -0.1, 0.7: -0.1, 0.1: -0.1}
+    for part, off in seen.items():
+        table.at(0, table.lift(part))
+        assert np.allclose(table.flipper.pose().whole, turned(ROLL[0], off))
+        assert is_changed(table.flipper.body, ("rotate", "R", int(off < 0)))
+    table.at(0)
+    assert not table.reported and is_changed(table.flipper.body, ("rotate", "R", 1))
+    assert np.allclose(table.flipper.pose().whole, np.eye(3))
+    table.flipper.slips.wanted = 1
+    for rolls in (1, 2):
+        table.at(0, table.lift(1.0))
+        table.at(0)
+        assert is_changed(table.flipper.body, ("rotate", "R", rolls))
+
+
+def test_a_cube_that_an_arm_holds_is_not_rolled_by_another():
+    reported: list[str] = []
+    lid = SimulatedArm("lid", PLACES[:2])
+    tipper = SimulatedArm("tipper", (PLACES[0], PLACES[2]))
+    flipper = Flipper(
+        scrambled(3, 1), "table", [lid, tipper], TOLERANCE, lambda kind, *_: reported.append(kind)
+    )
+    for held, tipped in ((FREE, FREE), (HALF_WAY, FREE), (HELD, FREE), (HELD, -5.0), (HELD, -10.0)):
+        flipper.update({"table": 0.0, "lid": held, "tipper": tipped})
+    assert reported == ["flip-held"]

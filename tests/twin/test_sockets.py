@@ -44,7 +44,6 @@ def robot() -> SimulatedRobot:
 
 @pytest.fixture
 def pair() -> SimulatedRobot:
-    """Return a robot of two boards."""
     return SimulatedRobot(load_profile("soltvvo"), scrambled(2, 1))
 
 
@@ -77,7 +76,6 @@ def pulses(pin: int, width_us: float, frames: int) -> bytes:
 
 @contextmanager
 def firmware(server: TwinServer, board: str = "first") -> Iterator[socket.socket]:
-    """Yield the connection of a board's firmware."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(LIMIT_S)
         connection.connect(str(server.pins[board].path))
@@ -85,7 +83,6 @@ def firmware(server: TwinServer, board: str = "first") -> Iterator[socket.socket
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let the event loop run until ``condition()``. Fail after the time limit."""
     async with asyncio.timeout(LIMIT_S):
         while not condition():
             await asyncio.sleep(0.005)
@@ -195,7 +192,6 @@ def test_a_reset_is_of_one_board_alone(pair):
 
 
 def granted(board: socket.socket) -> int:
-    """Return the number of ticks in the next grant."""
     while True:
         ticks, _, _, kind = struct.unpack("<QHBB", board.recv(RECORD.itemsize, socket.MSG_WAITALL))
         if kind == Kind.GRANT:
