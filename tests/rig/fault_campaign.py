@@ -9,7 +9,6 @@ from typing import Any
 
 from robot.api.endpoints import RobotState
 from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
-from robot.link.session import LinkSession
 from robot.link.wire import EMERGENCY_STOP, WireFrame
 from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
@@ -130,34 +129,13 @@ def assert_solved(verdict: Verdict, excused: frozenset[str] = frozenset()) -> No
     assert verdict.state is RobotState.IDLE
 
 
-def reset(r: SimulatedRun) -> None:
-    r.board.reset()
-
-
-def hang(r: SimulatedRun) -> None:
-    r.board.hang()
-
-
-def unplug(r: SimulatedRun) -> None:
-    r.port.unplug(attempts=2)
-
-
-def unplug_board(name: str) -> FaultAction:
-    """Return a fault: somebody unplugs a board's cable and plugs it in again."""
-    return lambda r: r.ports[name].unplug(attempts=2)
-
-
-def reset_board(name: str) -> FaultAction:
-    return lambda r: r.boards[name].reset()
-
-
 def cut_the_power_of(name: str) -> FaultAction:
     """Return a power cut of a board, or of a Pi's program. Its USB adapter goes with it; both
     return.
     """
 
     def cut(r: SimulatedRun) -> None:
-        unplug_board(name)(r)
+        r.ports[name].unplug(attempts=2)
         r.boards[name].reset()
 
     return cut
@@ -167,10 +145,6 @@ def cut_all_power(r: SimulatedRun) -> None:
     """Cut all power, so that nothing remembers the positions."""
     r.port.unplug()
     r.board.reset()
-
-
-def pull_the_plug_for_good(r: SimulatedRun) -> None:
-    r.port.unplug()
 
 
 def put_the_plug_back(r: SimulatedRun) -> None:
@@ -186,58 +160,22 @@ def leave_the_record_open(r: SimulatedRun) -> None:
     RunWriter(store.directory_of(record.id), record).save()
 
 
-def stop_the_host(r: SimulatedRun) -> None:
-    r.loop.pass_time(2.0)
-
-
-def stop_in_order(r: SimulatedRun) -> None:
-    """Press stop."""
-    assert r.motion is not None
-    r.motion.press_stop()
-
-
-def stop_all_boards(r: SimulatedRun) -> None:
-    """Hit the emergency stop while the loop runs the motion."""
-    assert r.motion is not None
-    r.motion.hit_emergency_stop()
-
-
 def corrupted_emergency_stops(r: SimulatedRun) -> None:
     """Send one intact copy among several corrupted ones, behind a full line."""
     damaged = [EMERGENCY_STOP[:4], EMERGENCY_STOP[1:5], EMERGENCY_STOP.replace(b"\x7f", b"\x7e")]
     r.port.write(bytes(range(1, 256)) + b"".join(damaged) + EMERGENCY_STOP)
 
 
-def jam(r: SimulatedRun) -> None:
-    r.robot.jam("front")
-
-
 def jam_for_a_moment(r: SimulatedRun) -> None:
     r.robot.jam("front")
-    free_once_felt(r)
 
+    def free_once_felt() -> None:
+        if r.robot.steps_lost("front") >= 60:
+            r.robot.mend()
+        else:
+            r.loop.call_later(0.001, free_once_felt)
 
-def free_once_felt(r: SimulatedRun) -> None:
-    if r.robot.steps_lost("front") >= 60:
-        r.robot.mend()
-    else:
-        r.loop.call_later(0.001, free_once_felt, r)
-
-
-def lose_steps(r: SimulatedRun) -> None:
-    r.robot.lose_steps("front", 30)
-
-
-def stick_sensor(active: bool) -> FaultAction:
-    return lambda r: r.robot.stick_end_stop("left", active)
-
-
-def bounce_sensor(r: SimulatedRun) -> None:
-    r.robot.bounce_end_stop("left", 6)
-
-
-def mend_the_robot(r: SimulatedRun) -> None:
-    r.robot.mend()
+    free_once_felt()
 
 
 def spoil_the_line(damage: str, rate: float) -> FaultAction:
@@ -258,28 +196,28 @@ def mend_the_line(r: SimulatedRun) -> None:
     r.port.inwards.damage = r.port.outwards.damage = nothing
 
 
-def session_of(r: SimulatedRun) -> LinkSession:
-    """Return the current session."""
-    assert r.motion is not None and r.motion.link.session is not None
-    return r.motion.link.session
-
-
-def wrap_sequence_numbers(r: SimulatedRun) -> None:
-    """Send more commands than there are sequence numbers; none has an effect."""
-    session_of(r).put([Clear()] * 300)
-
-
 def speak_for_an_old_session(r: SimulatedRun) -> None:
     """Deliver a killed program's frames late: every number of its sequence."""
-    other = session_of(r).number % 253 + 1
+    other = r.motion.link.session.number % 253 + 1
     for seq in range(256):
         for message in (Go, Hold, Release):
             r.port.write(WireFrame(other, seq, 0, message.TYPE).encode())
 
 
 def flip_every_bit(r: SimulatedRun) -> None:
-    """Send every kind of frame, with each of its bits flipped in turn."""
-    _write_one_by_one(r, _flipped_frames(session_of(r).number))
+    """Send every kind of frame, with each of its bits flipped in turn.
+
+    Send a few at a time, so that the host's own frames still get through.
+    """
+    frames = _flipped_frames(r.motion.link.session.number)
+
+    def send_some() -> None:
+        some = b"".join(itertools.islice(frames, FRAMES_AT_ONCE))
+        if some and r.port.plugged:
+            r.port.write(some)
+            r.loop.call_later(BETWEEN_S, send_some)
+
+    send_some()
 
 
 def _flipped_frames(session: int) -> Iterator[bytes]:
@@ -291,9 +229,37 @@ def _flipped_frames(session: int) -> Iterator[bytes]:
             yield bytes(damaged)
 
 
-def _write_one_by_one(r: SimulatedRun, frames: Iterator[bytes]) -> None:
-    """Write a few at a time, so that the host's own frames still get through."""
-    some = b"".join(itertools.islice(frames, FRAMES_AT_ONCE))
-    if some and r.port.plugged:
-        r.port.write(some)
-        r.loop.call_later(BETWEEN_S, _write_one_by_one, r, frames)
+ACTIONS: dict[str, FaultAction] = {
+    "reset": lambda r: r.board.reset(),
+    "reset-second": lambda r: r.boards["second"].reset(),
+    "hang": lambda r: r.board.hang(),
+    "unplug": lambda r: r.port.unplug(attempts=2),
+    "unplug-second": lambda r: r.ports["second"].unplug(attempts=2),
+    "pull-the-plug-for-good": lambda r: r.port.unplug(),
+    "put-the-plug-back": put_the_plug_back,
+    **{f"power-cut-{name}": cut_the_power_of(name) for name in ("first", "second", "pi")},
+    "power-cut": cut_all_power,
+    "stop-the-host": lambda r: r.loop.pass_time(2.0),
+    "press-stop": lambda r: r.motion.press_stop(),
+    "emergency-stop-of-all": lambda r: r.motion.hit_emergency_stop(),
+    "corrupted-emergency-stops": corrupted_emergency_stops,
+    "jam": lambda r: r.robot.jam("front"),
+    "jam-for-a-moment": jam_for_a_moment,
+    "lose-steps": lambda r: r.robot.lose_steps("front", 30),
+    "sensor-never-active": lambda r: r.robot.stick_end_stop("left", active=False),
+    "sensor-always-active": lambda r: r.robot.stick_end_stop("left", active=True),
+    "sensor-bounces": lambda r: r.robot.bounce_end_stop("left", 6),
+    "mend-the-robot": lambda r: r.robot.mend(),
+    "lose-all-acknowledgements": lose_all_acknowledgements,
+    "mend-the-line": mend_the_line,
+    # More commands than there are sequence numbers; none has an effect.
+    "wrap-sequence-numbers": lambda r: r.motion.link.session.put([Clear()] * 300),
+    "speak-for-an-old-session": speak_for_an_old_session,
+    "flip-every-bit": flip_every_bit,
+    **{
+        f"{damage}-{rate:g}": spoil_the_line(damage, rate)
+        for damage in DAMAGES
+        for rate in (0.01, 0.05, 0.1, 0.2, 0.3)
+    },
+}
+"""Faults and remedies by name."""

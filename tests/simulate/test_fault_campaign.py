@@ -15,39 +15,16 @@ from robot.api.endpoints import RobotState
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from tests.rig.fault_campaign import (
+    ACTIONS,
     EARLY_S,
     STOPPED_DEAD,
     assert_solved,
-    bounce_sensor,
-    corrupted_emergency_stops,
-    cut_all_power,
-    cut_the_power_of,
-    flip_every_bit,
-    hang,
-    jam,
-    jam_for_a_moment,
     leave_the_record_open,
-    lose_all_acknowledgements,
-    lose_steps,
-    mend_the_line,
-    mend_the_robot,
-    pull_the_plug_for_good,
-    put_the_plug_back,
-    reset,
-    reset_board,
     simulated_run,
-    speak_for_an_old_session,
-    spoil_the_line,
-    stick_sensor,
-    stop_all_boards,
-    stop_in_order,
-    stop_the_host,
-    unplug,
-    unplug_board,
     with_sensors,
-    wrap_sequence_numbers,
 )
-from tests.rig.simulated_run import FaultAction, SimulatedRun, TimedFault, Verdict
+from tests.rig.simulated_run import SimulatedRun, TimedFault, Verdict
+from tests.rig.simulated_time import DAMAGES
 
 SCANNING, HOMING = RobotState.SCANNING, RobotState.HOMING
 HALF_OPEN = frozenset({"turn-while-jaws-move", "cube-hits-jaws"})
@@ -56,33 +33,33 @@ HALF_TURNED = frozenset({"layer-not-square"})
 """Violation when the lid releases a half turned layer, because its motion was forgotten."""
 IN_THE_DARK = STOPPED_DEAD | {"jaws-collide"}
 """Violations by the other board against a stopped arm, until the fault is known."""
-DAMAGES = ("drop", "repeat", "insert", "flip", "reorder")
 
 
 @dataclass(frozen=True)
 class Case:
     """A fault of a robot at a moment, and its report.
 
-    ``faults`` are those that the job names; ``part`` is the subject of the first. ``mend``: the
-    remedy before the next job. ``excused``: unavoidable violations.
+    ``action`` and ``mend``, the remedy before the next job, are names in :data:`ACTIONS`.
+    ``faults`` are those that the job names; ``part`` is the subject of the first. ``excused``:
+    unavoidable violations.
     """
 
     profile: str
-    action: FaultAction
+    action: str
     faults: tuple[str, ...] = ()
     after_s: float = EARLY_S
     stage: RobotState = RobotState.TURNING
     firmware: str = "host"
     part: str = ""
-    mend: FaultAction = mend_the_robot
+    mend: str = "mend-the-robot"
     excused: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        return f"{self.profile}-{self.action.__name__}-{self.after_s:g}-{self.firmware}"
+        return f"{self.profile}-{self.action}-{self.after_s:g}-{self.firmware}"
 
     def run(self) -> SimulatedRun:
         """Return the robot to which it happens."""
-        fault = TimedFault(self.action, self.stage, self.after_s)
+        fault = TimedFault(ACTIONS[self.action], self.stage, self.after_s)
         return simulated_run(self.profile, fault, firmware=self.firmware)
 
 
@@ -108,55 +85,51 @@ RESET, LOST, MISSED = ("reset",), ("link-lost",), ("not-in-place",)
 @pytest.mark.parametrize(
     "case",
     [
-        Case("sensors", stop_the_host),
-        Case("sensors", unplug, LOST),
+        Case("sensors", "stop-the-host"),
+        Case("sensors", "unplug", LOST),
         *long(
-            Case("sensors", reset, RESET),
+            Case("sensors", "reset", RESET),
             *(
                 Case(profile, action, named, 3.0, stage)
                 for profile in ("cubotino", "two-arm")
-                for action, named in ((reset, RESET), (unplug, LOST), (stop_the_host, ()))
+                for action, named in (("reset", RESET), ("unplug", LOST), ("stop-the-host", ()))
                 for stage in (SCANNING, RobotState.TURNING)
             ),
         ),
         # The real program on the chip.
-        pytest.param(Case("sensors", reset, RESET, firmware="avr"), marks=pytest.mark.quick),
-        Case("sensors", hang, ("hung",), firmware="avr"),
+        pytest.param(Case("sensors", "reset", RESET, firmware="avr"), marks=pytest.mark.quick),
+        Case("sensors", "hang", ("hung",), firmware="avr"),
         *long(
-            Case("sensors", stop_the_host, firmware="avr"),
-            Case("sensors", unplug, LOST, firmware="avr"),
-            Case("sensors", jam_for_a_moment, MISSED, firmware="avr"),
+            Case("sensors", "stop-the-host", firmware="avr"),
+            Case("sensors", "unplug", LOST, firmware="avr"),
+            Case("sensors", "jam-for-a-moment", MISSED, firmware="avr"),
         ),
         # Turns are missed and repeated.
-        Case("sensors", jam_for_a_moment, MISSED),
-        Case("sensors", lose_steps, MISSED),
-        Case("sensors", bounce_sensor, (), 0.0, HOMING),
+        Case("sensors", "jam-for-a-moment", MISSED),
+        Case("sensors", "lose-steps", MISSED),
+        Case("sensors", "sensor-bounces", (), 0.0, HOMING),
         # Parts go home from wherever they were left.
-        *moments(0.4, [1], "four-arm", unplug, LOST),
-        *moments(1.3, [], "two-arm", unplug, LOST),
-        *moments(0.37, [], "crane-2", unplug, LOST, count=24),
+        *moments(0.4, [1], "four-arm", "unplug", LOST),
+        *moments(1.3, [], "two-arm", "unplug", LOST),
+        *moments(0.37, [], "crane-2", "unplug", LOST, count=24),
         # A layer that a power cut left half turned is squared first.
-        *moments(0.4, [9], "cubotino", cut_the_power_of("first"), LOST, count=59),
+        *moments(0.4, [9], "cubotino", "power-cut-first", LOST, count=59),
         # Damage on the line makes no turn and costs none.
-        Case("sensors", wrap_sequence_numbers),
-        Case("sensors", speak_for_an_old_session),
-        Case("cubotino", flip_every_bit),
-        Case("six-motor", spoil_the_line("flip", 0.05), (), 0.0),
+        Case("sensors", "wrap-sequence-numbers"),
+        Case("sensors", "speak-for-an-old-session"),
+        Case("cubotino", "flip-every-bit"),
+        Case("six-motor", "flip-0.05", (), 0.0),
         *long(
-            *(
-                Case("six-motor", spoil_the_line(damage, rate), (), 0.0)
-                for damage in DAMAGES
-                for rate in (0.01, 0.05)
-            )
+            *(Case("six-motor", f"{one}-{at}", (), 0.0) for one in DAMAGES for at in (0.01, 0.05))
         ),
         # The other board goes on for a moment; it knows the positions of its own arms.
-        *moments(0.1, [], "soltvvo", unplug_board("first"), LOST, part="board first"),
-        *moments(0.1, [], "soltvvo", unplug_board("second"), LOST, part="board second"),
-        *moments(0.1, [5], "soltvvo", reset_board("second"), RESET, **SECOND),
-        *moments(0.1, [], "soltvvo", cut_the_power_of("second"), LOST, **SECOND),
+        *moments(0.1, [], "soltvvo", "unplug", LOST, part="board first"),
+        *moments(0.1, [], "soltvvo", "unplug-second", LOST, part="board second"),
+        *moments(0.1, [5], "soltvvo", "reset-second", RESET, **SECOND),
+        *moments(0.1, [], "soltvvo", "power-cut-second", LOST, **SECOND),
         *long(
-            Case("with-a-pi", cut_the_power_of("pi"), LOST, 0.5, excused=IN_THE_DARK),
-            Case("with-a-pi", unplug_board("first"), LOST, 0.5, excused=IN_THE_DARK),
+            Case("with-a-pi", "power-cut-pi", LOST, 0.5, excused=IN_THE_DARK),
+            Case("with-a-pi", "unplug", LOST, 0.5, excused=IN_THE_DARK),
         ),
     ],
     ids=str,
@@ -172,9 +145,9 @@ def test_the_same_cube_is_solved_in_the_same_job(case):
 @pytest.mark.parametrize(
     "case",
     [
-        Case("sensors", jam, MISSED, part="front"),
-        Case("sensors", stick_sensor(False), ("home-missing",), 0.0, HOMING, part="left"),
-        Case("sensors", stick_sensor(True), ("home-stuck",), 0.0, HOMING, part="left"),
+        Case("sensors", "jam", MISSED, part="front"),
+        Case("sensors", "sensor-never-active", ("home-missing",), 0.0, HOMING, part="left"),
+        Case("sensors", "sensor-always-active", ("home-stuck",), 0.0, HOMING, part="left"),
     ],
     ids=str,
 )
@@ -185,40 +158,32 @@ def test_what_stays_jammed_is_named_before_anything_else_turns(case):
         assert (verdict.state, verdict.faults[:1]) == (RobotState.FAULT, list(case.faults))
         assert (verdict.record.outcome, verdict.record.attempts) == ("jammed", 2)
         assert case.part in verdict.record.reason
-        case.mend(r)
+        ACTIONS[case.mend](r)
         assert_solved(r.solve())
 
 
 UNANSWERED, UNPLUGGED = ("link-lost", "no-answer"), ("link-lost", "port-missing")
 STOPPED = ("emergency-stop",)
+DEAD: Any = {"excused": STOPPED_DEAD}
+PLUG: Any = {"mend": "put-the-plug-back"}
 
 
 @pytest.mark.parametrize(
     "case",
     [
-        Case("cubotino", corrupted_emergency_stops, STOPPED),
-        *long(
-            Case(
-                "sensors", corrupted_emergency_stops, STOPPED, firmware="avr", excused=STOPPED_DEAD
-            )
-        ),
-        Case("sensors", lose_all_acknowledgements, UNANSWERED, mend=mend_the_line),
-        *long(Case("cubotino", lose_all_acknowledgements, UNANSWERED, mend=mend_the_line)),
+        Case("cubotino", "corrupted-emergency-stops", STOPPED),
+        *long(Case("sensors", "corrupted-emergency-stops", STOPPED, firmware="avr", **DEAD)),
+        Case("sensors", "lose-all-acknowledgements", UNANSWERED, mend="mend-the-line"),
+        *long(Case("cubotino", "lose-all-acknowledgements", UNANSWERED, mend="mend-the-line")),
         # A killed host leaves a robot that its successor can use.
-        Case("sensors", pull_the_plug_for_good, UNPLUGGED, mend=put_the_plug_back),
+        Case("sensors", "pull-the-plug-for-good", UNPLUGGED, **PLUG),
+        Case("cubotino", "power-cut", UNPLUGGED, 5.0, excused=HALF_TURNED, **PLUG),
         *long(
-            Case(
-                "sensors", pull_the_plug_for_good, UNPLUGGED, firmware="avr", mend=put_the_plug_back
-            ),
-            Case("cubotino", pull_the_plug_for_good, UNPLUGGED, mend=put_the_plug_back),
-            Case("mindcuber", pull_the_plug_for_good, UNPLUGGED, mend=put_the_plug_back),
-        ),
-        Case(
-            "cubotino", cut_all_power, UNPLUGGED, 5.0, mend=put_the_plug_back, excused=HALF_TURNED
-        ),
-        *long(
-            Case("sensors", cut_all_power, UNPLUGGED, 0.4, mend=put_the_plug_back),
-            Case("two-arm", cut_all_power, UNPLUGGED, 3.0, mend=put_the_plug_back),
+            Case("sensors", "pull-the-plug-for-good", UNPLUGGED, firmware="avr", **PLUG),
+            Case("cubotino", "pull-the-plug-for-good", UNPLUGGED, **PLUG),
+            Case("mindcuber", "pull-the-plug-for-good", UNPLUGGED, **PLUG),
+            Case("sensors", "power-cut", UNPLUGGED, 0.4, **PLUG),
+            Case("two-arm", "power-cut", UNPLUGGED, 3.0, **PLUG),
         ),
     ],
     ids=str,
@@ -230,7 +195,7 @@ def test_what_ends_a_job_is_named_and_the_next_one_solves(case):
         assert verdict.violations == ()
         assert (verdict.state, verdict.record.outcome) == (RobotState.FAULT, "fault")
         assert verdict.faults == list(case.faults)
-        case.mend(r)
+        ACTIONS[case.mend](r)
         assert_solved_at_last(r, case.excused)
 
 
@@ -239,7 +204,7 @@ PULSES_PER_S = 50
 
 def test_one_emergency_stop_stops_the_arms_of_all_boards():
     """Check that only the pulses continue with which jaws hold the cube."""
-    with Case("soltvvo", stop_all_boards, after_s=0.5).run() as r:
+    with Case("soltvvo", "emergency-stop-of-all", after_s=0.5).run() as r:
         assert r.solve().fault == "emergency-stop"
         r.loop.pass_time(0.1)  # jaws reach their last targets
         before = r.robot.edges
@@ -255,7 +220,7 @@ def test_a_pico_solves_though_a_byte_in_a_hundred_is_wrong(seed):
     with SimulatedRun(
         load_profile("six-motor-pico"), scrambled(3, seed), seed=seed, firmware="rp2040"
     ) as r:
-        spoil_the_line("flip", 0.01)(r)
+        ACTIONS["flip-0.01"](r)
         verdict = r.solve()
     assert_solved(verdict)
     assert not verdict.faults
@@ -278,22 +243,22 @@ def assert_solved_at_last(r: SimulatedRun, excused: frozenset[str] = frozenset()
     ],
 )
 def test_a_hopeless_line_is_given_up_by_name(profile, damage, rate):
-    with Case(profile, spoil_the_line(damage, rate)).run() as r:
+    with Case(profile, f"{damage}-{rate}").run() as r:
         verdict = r.solve()
         assert verdict.violations == ()
         if verdict.record.outcome != "solved":
             assert verdict.state is RobotState.FAULT
             assert verdict.fault in {"link-lost", "no-answer", "host-lost"}
-            mend_the_line(r)
+            ACTIONS["mend-the-line"](r)
             assert_solved_at_last(r)
 
 
 @pytest.mark.parametrize(
     "case",
     [
-        Case("six-motor", reset, RESET),
-        Case("six-motor", cut_the_power_of("first"), (*LOST, *RESET), 0.35),
-        *moments(0.37, [1], "crane-2", reset, RESET, count=24, part="turntable"),
+        Case("six-motor", "reset", RESET),
+        Case("six-motor", "power-cut-first", (*LOST, *RESET), 0.35),
+        *moments(0.37, [1], "crane-2", "reset", RESET, count=24, part="turntable"),
     ],
     ids=str,
 )
@@ -345,18 +310,19 @@ EVERY_S = {"four-arm": 0.65, "two-arm": 3.2, "no-sensors": 0.2, "two-arm-2x2x2":
 WITHOUT_END_STOPS = ("four-arm", "no-sensors")
 
 
-def on_every_gripper_robot(action: FaultAction, *everyday: str) -> Any:
-    """Return the action at the moments of all gripper robots; a few are for every day."""
+def on_every_gripper_robot(*actions: str) -> Any:
+    """Return actions at the moments of all gripper robots; one of each is for every day."""
     cases = [
         case
+        for action in actions
         for profile, every_s in EVERY_S.items()
-        for case in moments(every_s, [4] * (profile in everyday), profile, action)
+        for case in moments(every_s, [4] * (profile == "no-sensors"), profile, action)
     ]
     return pytest.mark.parametrize("case", cases, ids=str)
 
 
 @pytest.mark.parametrize("silent_s", [0.0, pytest.param(5.0, marks=pytest.mark.long)])
-@on_every_gripper_robot(pull_the_plug_for_good, "no-sensors")
+@on_every_gripper_robot("pull-the-plug-for-good")
 def test_grippers_of_a_killed_host_are_homed_by_its_successor(case, silent_s):
     with case.run() as r:
         assert r.solve().violations == ()
@@ -367,7 +333,7 @@ def test_grippers_of_a_killed_host_are_homed_by_its_successor(case, silent_s):
 
 
 @pytest.mark.parametrize("restarted", [False, pytest.param(True, marks=pytest.mark.long)])
-@on_every_gripper_robot(stop_in_order, "no-sensors")
+@on_every_gripper_robot("press-stop")
 def test_grippers_go_home_from_where_they_were_stopped(case, restarted):
     with case.run() as r:
         if restarted:
@@ -391,8 +357,8 @@ def assert_left_to_a_person(r: SimulatedRun, verdict: Verdict, fault: str) -> No
         assert_solved(squared.solve())
 
 
-def solve_after_a_dead_stop(case: Case, fault: str) -> None:
-    """Check that grippers that stopped dead go home, or are left to a person."""
+@on_every_gripper_robot("reset", "corrupted-emergency-stops")
+def test_grippers_that_stopped_dead_go_home_or_are_left_to_a_person(case):
     with case.run() as r:
         verdict = r.solve()
         if case.profile not in WITHOUT_END_STOPS:
@@ -403,20 +369,11 @@ def solve_after_a_dead_stop(case: Case, fault: str) -> None:
             else:
                 assert_solved(verdict, STOPPED_DEAD)
         elif verdict.state is not RobotState.IDLE:
+            fault = "reset" if case.action == "reset" else "emergency-stop"
             assert_left_to_a_person(r, verdict, fault)
 
 
-@on_every_gripper_robot(reset, "no-sensors")
-def test_grippers_of_a_reset_board_go_home_or_are_left_to_a_person(case):
-    solve_after_a_dead_stop(case, "reset")
-
-
-@on_every_gripper_robot(corrupted_emergency_stops)
-def test_grippers_stopped_in_an_emergency_go_home_or_are_left_to_a_person(case):
-    solve_after_a_dead_stop(case, "emergency-stop")
-
-
-@on_every_gripper_robot(cut_all_power, "no-sensors")
+@on_every_gripper_robot("power-cut")
 def test_after_a_power_cut_of_everything_grippers_go_home_or_are_left_to_a_person(case):
     with case.run() as r:
         assert r.solve().violations == ()
