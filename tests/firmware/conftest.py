@@ -48,5 +48,4 @@ def fuzzers() -> Path:
 
 @pytest.fixture(scope="session")
 def unit_tests() -> Path:
-    """Return the folder with the unit test programs."""
     return built("firmware-tests", build=["--parallel", "2"])

@@ -114,7 +114,6 @@ STATIC_RAM_BYTES = {"uno": 1600, "mega": 8192 - 512}
 
 @pytest.fixture
 def host_port(tmp_path: Path) -> Iterator[Path]:
-    """Yield the port of the firmware built for this computer."""
     with board_process("cubist-firmware-host", tmp_path / "port"):
         yield tmp_path / "port"
 

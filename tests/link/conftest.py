@@ -17,7 +17,6 @@ from tests.rig.boards import SERVO_PINS, Rig, program, rig_of, simulated
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
-    """Make tests that are coroutines run in the simulated time of their rig."""
     if isinstance(collector, pytest.Module):
         for name, test in list(vars(collector.obj).items()):
             if name.startswith("test_") and inspect.iscoroutinefunction(test):
@@ -26,7 +25,6 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 @pytest.fixture
 def host_rig() -> Iterator[Rig]:
-    """Yield a board with the firmware of this computer."""
     with rig_of(program("cubist-firmware-host")) as rig:
         yield rig
 
@@ -61,14 +59,12 @@ def pico_command(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def pico(pico_command: list[str]) -> Iterator[Rig]:
-    """Yield a Raspberry Pi Pico with its link at the UART."""
     with rig_of(*pico_command) as rig:
         yield rig
 
 
 @pytest.fixture
 def usb_pico(pico_command: list[str]) -> Iterator[Rig]:
-    """Yield a Raspberry Pi Pico with its link at USB."""
     with rig_of(*pico_command, "--usb") as rig:
         yield rig
 

@@ -254,8 +254,6 @@ def test_clocks_that_never_agree_are_named_and_nothing_moves(boards, monkeypatch
 
 
 class Silent:
-    """A link to a board that never answers."""
-
     def __init__(self) -> None:
         self.asked = threading.Event()
 
@@ -388,7 +386,6 @@ async def test_a_board_reads_its_clock_between_question_and_answer(host_rig):
 
 
 def compare_s(clock: BoardClock, at_s: float, takes_s: float, board_s: float) -> None:
-    """Enter a comparison of both clocks in seconds."""
     clock.compare(at_s, at_s + takes_s, round(board_s * TICKS_PER_S))
 
 

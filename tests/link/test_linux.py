@@ -51,7 +51,6 @@ def pi(tmp_path: Path) -> Iterator[Rig]:
 
 @pytest.fixture
 def said(tmp_path: Path) -> Path:
-    """Return the file with the standard error of the board's program."""
     return tmp_path / "said"
 
 

@@ -85,7 +85,6 @@ class Port:
         self._monkeypatch.setattr(owner, name, fails)
 
     async def hears(self) -> bytes:
-        """Wait for bytes sent to the board and return them."""
         loop, heard = asyncio.get_running_loop(), asyncio.Event()
         loop.add_reader(self.board, heard.set)
         await asyncio.wait_for(heard.wait(), LIMIT_S)

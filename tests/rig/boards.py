@@ -91,7 +91,6 @@ class Witness:
         self._levels: dict[int, int] = {}
 
     def feed(self, data: bytes) -> None:
-        """Handle records from the board."""
         for record in RECORD.iter_unpack(data):
             self._take(*record)
 
@@ -121,7 +120,6 @@ class Witness:
         self.records.append((round(time_us * TICKS_PER_US), pin, int(level)))
 
     def rises(self, pin: int) -> list[int]:
-        """Return the ticks of a pin's rising edges."""
         return [ticks for ticks, at, level in self.records if at == pin and level]
 
     def pulses(self, pin: int) -> list[tuple[int, int]]:
@@ -157,7 +155,6 @@ class Rig:
     draw: Callable[[int], int] = field(default_factory=lambda: random.Random(1).randrange)
 
     def link(self, setups: tuple[ActuatorSetup, ...] = SETUPS) -> Link:
-        """Return a closed link to the board."""
         self.links.append(Link(self.port, setups, clock=self.loop.time, draw=self.draw))
         return self.links[-1]
 
@@ -170,7 +167,6 @@ class Rig:
         return link
 
     async def end(self) -> None:
-        """Switch everything off."""
         for link in self.links:
             await link.close()
         self.port.end()
@@ -188,12 +184,10 @@ under rp2040js.
 
 
 def is_fault(code: str, detail: str | None = None) -> Callable[[RobotError], bool]:
-    """Return the check of an error for ``pytest.raises``."""
     return lambda error: error.code == code and detail in (None, error.detail)
 
 
 def program(name: str) -> Path:
-    """Return the path of a firmware program built for this computer."""
     return Path(sys.executable).with_name(name)
 
 
@@ -227,7 +221,6 @@ def simulated(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
 
 @contextlib.contextmanager
 def rig_of(*command: str | Path) -> Iterator[Rig]:
-    """Yield a board that runs a program from time 0."""
     with contextlib.closing(VirtualLoop()) as loop:
         board = VirtualBoard(command)
         board.listener = pins = Witness(board.answer)
@@ -272,7 +265,6 @@ def in_turn(*profiles: MotionProfile, times: int = 1) -> Schedule:
 
 
 def to_and_fro(times: int, steps: int = 100) -> Schedule:
-    """Return a schedule in which the pusher moves back and forth."""
     moves = (stepper_move("pusher", at, by, LIMITS) for at, by in ((0, steps), (steps, -steps)))
     return in_turn(*moves, times=times)
 

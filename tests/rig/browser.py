@@ -117,7 +117,6 @@ async def open_browser() -> AsyncIterator[Browser]:
 
 @contextlib.asynccontextmanager
 async def scene(robot: str = "cubotino", speed: float = 20, **more: Any) -> AsyncIterator[Scene]:
-    """Yield a robot, its page, and a browser."""
     async with (
         running_robot(robot, speed, **more) as (stage, folder),
         page_served(folder, wanted=True) as url,

@@ -38,8 +38,6 @@ LOOKS = 3
 
 
 class TestedCamera(Protocol):
-    """The interface that both kinds of cameras have."""
-
     unsettled: frozenset[Unsettled]
 
     def settle(self) -> None: ...
@@ -66,7 +64,6 @@ class Bench:
         return nullcontext(Path())
 
     def settled(self) -> Any:
-        """Return a camera in use."""
         camera = self.camera()
         camera.settle()
         return camera
@@ -96,7 +93,6 @@ class StandIn(Bench):
     device: Any
 
     def while_used(self, name: str, value: object) -> Stage:
-        """Yield a camera in use whose device changes, then the same camera."""
         with self.plugged_in():
             camera = self.settled()
             with patch.object(self.device, name, value):
@@ -138,7 +134,6 @@ class PiBench(Bench):
         yield self.camera(0)
 
     def with_sensor(self, name: str, value: object) -> Stage:
-        """Yield a camera with a changed sensor, then one with the usual sensor."""
         with patch.object(self.sensor, name, value):
             yield (camera := self.camera())
         yield camera
@@ -206,7 +201,6 @@ class UsbBench(Bench):
 
     @property
     def format(self) -> str:
-        """The format that the driver has chosen."""
         raise NotImplementedError
 
     def camera(self, path: Path | None = None, size: tuple[int, int] = (320, 240)) -> UsbCamera:
@@ -262,7 +256,6 @@ class Row:
 
     @property
     def name(self) -> str:
-        """Kind and situation."""
         return f"{self.kind}: {self.situation.replace('_', ' ')}"
 
 

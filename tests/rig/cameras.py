@@ -86,8 +86,6 @@ class SceneCamera:
 
 
 class _Library:
-    """A part of a camera library; each of its methods may fail."""
-
     def fail(self, call: str, error: Exception) -> None:
         """Make this method raise from now on, without effect."""
 
@@ -240,7 +238,6 @@ class SimulatedSensor:
         self.pending.append((self.frames + self.DELAY, heard))
 
     def expose(self) -> dict[str, Any]:
-        """Take a picture; return its metadata."""
         self.frames += 1
         for due, controls in list(self.pending):
             if due <= self.frames:

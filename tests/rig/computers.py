@@ -32,7 +32,6 @@ def made_up_computer(folder: Path, **more: Any) -> Computer:
 
 
 def put(path: Path, content: str | bytes = b"") -> Path:
-    """Write a file and create its folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
@@ -56,7 +55,6 @@ FILES = {
 
 
 def fresh_card(folder: Path) -> Path:
-    """Make the folder of such a partition and return it."""
     folder.mkdir()
     for name, text in FILES.items():
         (folder / name).write_text(text)
@@ -64,7 +62,6 @@ def fresh_card(folder: Path) -> Path:
 
 
 def make_package(folder: Path, version: str = "1.0+deb13", architecture: str = "arm64") -> Path:
-    """Make an empty package of Cubist and return its file."""
     control = folder / "content/DEBIAN/control"
     control.parent.mkdir(parents=True, exist_ok=True)
     control.write_text(
@@ -79,5 +76,4 @@ def make_package(folder: Path, version: str = "1.0+deb13", architecture: str = "
 
 
 def running(board: Board, version: str) -> Capabilities:
-    """Return the answer of a board with this firmware."""
     return Capabilities(board, version, 1, 7, 0, ResetCause(0), 100, 100, *RATES)

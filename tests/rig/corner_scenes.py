@@ -81,8 +81,6 @@ def render_corners(
 
 
 def read_corners_outcome(cube: RenderedCorners) -> str:
-    """Return the outcome of reading a cube's two photographs."""
-
     def read() -> CubeReading:
         scans = scan_corners(*cube.frames)
         return read_corners(assemble([scan.colours for scan in scans]))
@@ -169,7 +167,6 @@ class _Camera:
         )
 
     def sees(self, face: str) -> bool:
-        """Return true if the front of a face is in view."""
         normal = self.rotation @ np.array(NORMALS[face], dtype=float)
         return bool(normal @ (normal + self.shift) < 0)
 

@@ -22,7 +22,6 @@ NOON = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 
 
 def status_json(state: str = "idle", **more: Any) -> Any:
-    """Return a ``RobotStatusJson`` with these fields."""
     known = RobotStatus(
         state=RobotState(state),
         since=NOON,
@@ -36,19 +35,16 @@ def status_json(state: str = "idle", **more: Any) -> Any:
 
 
 def run_json(number: int = 1, outcome: str | None = "solved", **more: Any) -> Any:
-    """Return a ``RunRecordJson`` with these fields."""
     known = RunRecord(id=f"{number:06}", kind="solve", robot="cubotino", started_at=NOON)
     return known.model_dump(mode="json") | {"outcome": outcome} | more
 
 
 def job_json(step: str = "", **more: Any) -> Any:
-    """Return a ``JobStatusJson`` with these fields."""
     known = JobStatus(run="000001", kind="solve", elapsed_s=12.34, step=step)
     return known.model_dump(mode="json") | more
 
 
 def live_json(**more: Any) -> Any:
-    """Return a ``LiveStateJson`` with these fields."""
     return LiveState().model_dump(mode="json") | more
 
 
@@ -59,7 +55,6 @@ def motion_json(**more: Any) -> Any:
 
 
 def cube_json(cube: StickerCube, **more: Any) -> Any:
-    """Return a ``LiveCubeJson`` with these fields."""
     return {"size": cube.size, "facelets": cube.letters, "seen": [], "palette": {}} | more
 
 

@@ -52,13 +52,10 @@ class DriftingRobot(SimulatedRun):
 
     @property
     def in_force(self) -> dict[str, dict[str, int]]:
-        """The calibrated pulses of all servos' positions."""
         document = apply(self.profile, self.calibrations.load(self.profile)).model_dump()
         return {name: dict(one["positions_us"]) for name, one in document["actuators"].items()}
 
     def turn_camera(self, degrees: float) -> None:
-        """Rotate all cameras, clockwise in their pictures."""
-
         def turned(image: Image) -> Image:
             size = image.shape[1], image.shape[0]
             turning = cv2.getRotationMatrix2D((size[0] / 2, size[1] / 2), -degrees, 1.0)
@@ -68,7 +65,6 @@ class DriftingRobot(SimulatedRun):
         self.see_through(turned)
 
     def see_through(self, lens: Callable[[Image], Image]) -> None:
-        """Change all pictures from now on."""
         for camera in self._cameras.values():
             camera.lens = lens
 
@@ -82,7 +78,6 @@ class DriftingRobot(SimulatedRun):
             return asyncio.run(self._solve_all(cubes, degrees, moves))
 
     def daemon(self) -> tuple[JobController, DriftWatch, Maintenance]:
-        """The parts of a daemon."""
         controller = JobController(
             self._machine(apply(self.profile, self.calibrations.load(self.profile))),
             RunStore(self._state_dir / "runs"),

@@ -180,7 +180,6 @@ class FakeMotionController:
         self._emergency = self._halted = True
 
     def drivers(self) -> tuple[DriverState, ...]:
-        """The stepper drivers: none."""
         return ()
 
     def link_statistics(self) -> LinkRecord:
@@ -211,7 +210,6 @@ class FakePlan:
 
 
 def part(moves: str, duration_us: int, end: str) -> Any:
-    """Return a part of a plan, with one turn."""
     return FakePlan(tuple(moves.split()), duration_us, end, (TURN,))
 
 
@@ -285,14 +283,11 @@ class FakeScanner:
 
 
 def together(faces: str, count: int) -> list[str]:
-    """Return the faces, ``count`` per look."""
     return [faces[first : first + count] for first in range(0, len(faces), count)]
 
 
 @dataclass
 class FakePlanner:
-    """A planner that returns the test's plans."""
-
     plans: int = 0
     cuts: list[SplitPlan] = field(default_factory=list)
     split_again: list[bool] = field(default_factory=list)
@@ -389,14 +384,12 @@ class FakeMachine:
         return Machine("fake", self.motion, self.scanner, self.planner, self.policy)
 
     def machine_with(self, **policy: Any) -> Machine:
-        """Return the machine with the default policy, except for these values."""
         values = {"improve_while_turning": False, "wait_for_clear_view_s": 0.0, **policy}
         self.policy = PolicySettings.model_validate(values)
         return self.machine()
 
 
 async def run_job(controller: JobController, request: StartRequest | None = None) -> RunRecord:
-    """Start a job (default: a solve), wait for its end and return its record."""
     run_id = await controller.start(request or StartRequest())
     await controller.finished()
     return await controller.library.run_record(run_id)
@@ -414,7 +407,6 @@ def management_of(
     doctor: tuple[str, ...] = DOCTOR,
     is_supervised: bool = False,
 ) -> Management:
-    """Return the management of a controller, with its files in a folder."""
     folder.mkdir(exist_ok=True)
     return Management(
         controller,

@@ -37,7 +37,6 @@ class Footprint:
 
 
 def footprint(process: int) -> Footprint:
-    """Return the current figures of a process."""
     return Footprint(
         _read(process, "smaps_rollup", "Anonymous"),
         len(list(Path(f"/proc/{process}/fd").iterdir())),

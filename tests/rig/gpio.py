@@ -102,7 +102,6 @@ class FakeModule(ModuleType):
             self.callbacks.pop(pin, None)
 
     def drive(self, pin: int, level: int) -> None:
-        """Set a pin's level from outside."""
         self.levels[pin] = level
         if pin in self.callbacks:
             self.callbacks[pin](pin)
@@ -118,5 +117,4 @@ class FakeModule(ModuleType):
         setattr(self, call, fails)
 
     def given_back(self) -> bool:
-        """Return true if no pin is in use."""
         return not (self.callbacks or self.outputs or self.pulls)

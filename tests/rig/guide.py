@@ -30,7 +30,6 @@ SCRAMBLED = scrambled(3, 1).facelets()
 
 @functools.cache
 def camera_jpeg() -> bytes:
-    """Return the camera picture of a simulated cubotino."""
     image = Studio(SimulatedRobot(load_profile("cubotino"), scrambled(3, 1))).shoot().image
     return bytes(cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1])
 
@@ -57,7 +56,6 @@ class FakeCalibrationClient:
 
     @property
     def session(self) -> Session:
-        """Return a calibration session with this client."""
         return Session(self, load_profile(self.robot))  # type: ignore[arg-type]
 
     @property
@@ -130,7 +128,6 @@ class ManualExecutor(Executor):
         return Future()
 
     def finish(self) -> None:
-        """Execute the submitted tasks."""
         self.waits = False
         tasks, self._tasks = self._tasks, []
         for task in tasks:
@@ -158,7 +155,6 @@ class DialogRig:
         return self.state
 
     def finish(self) -> DialogState:
-        """Finish the robot's task; return the state that follows."""
         self.robot.finish()
         return self.settle()
 
@@ -171,23 +167,19 @@ class DialogRig:
 
     @property
     def state(self) -> DialogState:
-        """The last state shown."""
         return self.states[-1]
 
     @property
     def notice(self) -> tuple[str, str]:
-        """The message's text and mood."""
         return self.state.notice.text, self.state.notice.mood
 
     @property
     def value(self) -> str:
-        """The value being set."""
         assert self.state.contents.value is not None
         return self.state.contents.value.text
 
     @property
     def actions(self) -> list[str]:
-        """The names of the actions that have a button."""
         return [action.do for action in self.state.actions if not action.by_key]
 
 

@@ -111,7 +111,6 @@ class FakePageDaemon:
         return response
 
     def count(self, path: str) -> int:
-        """Return the number of requests for a path."""
         return sum(path == asked for _, asked, _ in self.asked)
 
     def posts(self) -> list[tuple[str, bytes]]:
@@ -120,8 +119,6 @@ class FakePageDaemon:
 
 @dataclass
 class PageTab:
-    """An open tab: its WebSocket."""
-
     socket: aiohttp.ClientWebSocketResponse
 
     async def ask(self, *does: str) -> None:
@@ -141,12 +138,10 @@ class PageTab:
         raise AssertionError("the tab was closed")
 
     async def picture(self) -> tuple[int, bytes]:
-        """Return the number and the JPEG of the next picture."""
         data = await self.hear("picture")
         return int.from_bytes(data[:4], "big"), data[8:]
 
     async def closed(self) -> None:
-        """Wait until the server has closed it."""
         async with asyncio.timeout(60):
             async for _ in self.socket:
                 pass

@@ -209,7 +209,6 @@ def random_exposure(
 
 
 def _spoilt(quality: int, harsh: float) -> int:
-    """Return the JPEG quality with ``harsh`` times the loss."""
     return max(20, round(100 - harsh * (100 - quality)))
 
 
@@ -246,7 +245,6 @@ def _clutter_colour(rng: np.random.Generator) -> tuple[int, int, int]:
 
 
 def as_pixel(point: NDArray[np.float64]) -> tuple[int, int]:
-    """Return a point in OpenCV's form."""
     return int(point[0]), int(point[1])
 
 
@@ -310,7 +308,6 @@ def with_hand(
 
 
 def empty_place(seed: int) -> Picture:
-    """Return a picture of a robot's room without a cube."""
     rng = np.random.default_rng(seed)
     exposure = random_exposure(rng, np.random.default_rng(seed), (320.0, 240.0, 100.0))
     return expose(random_room(rng, (640, 480)), exposure, rng)

@@ -43,7 +43,6 @@ class PinDriver:
                 self.robot.pin_changed(0.0, actuator.pins.enable, False, board)
 
     def play(self, schedule: Schedule) -> None:
-        """Perform a whole schedule."""
         begin, end = self.time_us, self.time_us + schedule.duration_us
         edges = [*self._step_edges(schedule, begin), *self._pulse_edges(schedule, begin, end)]
         self.time_us = begin + -(-schedule.duration_us // FRAME_US) * FRAME_US

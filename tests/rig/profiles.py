@@ -39,12 +39,10 @@ SEEN = Source(how="person", at=datetime(2026, 5, 3, 12, 0, tzinfo=UTC))
 
 
 def kept(robot: str, values: JsonMapping) -> Calibration:
-    """Return a calibration with values kept by a person."""
     return Calibration(robot=robot).changed(values, dict.fromkeys(values, SEEN))
 
 
 def answered(robot: str, values: JsonMapping) -> dict[str, Any]:
-    """Return the daemon's answer with this calibration."""
     return kept(robot, values).model_dump(mode="json")
 
 

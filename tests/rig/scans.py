@@ -62,7 +62,6 @@ class Room:
     glare: float
 
     def harsher(self, factor: float) -> Room:
-        """Return the room with larger disturbances of a scan."""
         return replace(
             self,
             noise=self.noise * factor,
@@ -303,7 +302,6 @@ def photo_sets() -> tuple[RealSet, ...]:
 
 
 def reading_of(real: RealSet | SyntheticScan) -> str:
-    """Return the outcome of reading a scan as it is."""
     return outcome_of(lambda: read_cube(real.colours), real.facelets)
 
 

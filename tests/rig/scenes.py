@@ -352,7 +352,6 @@ def _print_logo(
 
 
 def paste_face(scene: Linear, texture: Linear, corners: NDArray[np.float64]) -> None:
-    """Lay a face into the scene with smooth edges."""
     side = float(len(texture))
     source = np.array([[0, 0], [side, 0], [side, side], [0, side]], dtype=np.float32) - 0.5
     homography = cv2.getPerspectiveTransform(source, corners.astype(np.float32))
@@ -390,7 +389,6 @@ def borderless(make: Make, rng: np.random.Generator, schemes: Sequence[str] = ()
 
 
 def white_bodied(make: Make, rng: np.random.Generator) -> Make:
-    """Return a make with stickers on white plastic."""
     return replace(
         make,
         stickerless=False,
@@ -553,7 +551,6 @@ NEAR = 0.3
 
 
 def is_right(grid: FaceGrid, cube: RenderedCube, face: str) -> bool:
-    """Return true if a grid lies on a face of the cube."""
     miss = np.abs(grid.corners - cube.corners[face]).max()
     return grid.size == cube.size and bool(miss < NEAR * grid.pitch)
 
@@ -593,5 +590,4 @@ def outcome_of(
 
 
 def read_outcome(cube: RenderedCube) -> str:
-    """Return the outcome of reading a cube's photographs."""
     return outcome_of(lambda: read_cube(scan_frames(cube.frames).colours), cube.facelets)

@@ -76,7 +76,6 @@ class VirtualCamera:
         """Do nothing: there is nothing to adjust."""
 
     def capture(self) -> Frame:
-        """See :meth:`vision.frame.Camera.capture`."""
         loop = self._run.loop
         with self._changed:
             if self._filming:
@@ -130,7 +129,6 @@ class VirtualCamera:
 
 
 def cameras_of(run: SimulatedRun) -> dict[str, VirtualCamera]:
-    """Return all cameras of a robot by name; they take turns."""
     turn = threading.Lock()
     return {one.name: VirtualCamera(run, one.name, turn) for one in run.profile.cameras}
 
@@ -141,7 +139,6 @@ def machine_of(
     cameras: dict[str, VirtualCamera],
     planner: type[SolvePlanner] = SolvePlanner,
 ) -> Machine:
-    """Return a robot with its calibrated profile and its cameras."""
     return Machine(
         profile.name,
         motion,
@@ -170,7 +167,6 @@ class SimulatedCalibration(Session):
 
     @contextmanager
     def maintenance(self) -> Iterator[None]:
-        """See :meth:`Session.maintenance`."""
         try:
             yield
         finally:
@@ -181,13 +177,11 @@ class SimulatedCalibration(Session):
 
     @property
     def motion(self) -> MotionController:
-        """The motion controller since the last trial."""
         assert self._machine is not None, "a trial comes first"
         return self._machine.motion
 
     @property
     def calibration(self) -> Calibration:
-        """See :attr:`Session.calibration`."""
         return self.stored.changed(self._tried)
 
     @property
@@ -197,7 +191,6 @@ class SimulatedCalibration(Session):
         return imported.changed(self._kept, dict.fromkeys(self._kept, SEEN))
 
     def perform(self, trial: Trial[Asked, Found], **asked: object) -> Found:
-        """See :meth:`Session.perform`."""
         self.trials.append(trial.name)
         if trial.renews and self._machine is not None and self._is_stale:
             self._drop()
@@ -213,7 +206,6 @@ class SimulatedCalibration(Session):
     def keep(
         self, values: JsonMapping, how: str = "person", uncertain: JsonMapping | None = None
     ) -> bool:
-        """See :meth:`Session.keep`."""
         self._kept = self._kept | dict(values)
         self._require_plausible(values)
         self._renew()
@@ -225,7 +217,6 @@ class SimulatedCalibration(Session):
         self._renew()
 
     def try_out(self, values: JsonMapping) -> None:
-        """See :meth:`Session.try_out`."""
         self._tried = dict(values)
         self._require_plausible(values)
         self._renew()
@@ -267,7 +258,6 @@ class SimulatedMotion(MotionController):
         self.cameras, self._freezer = cameras, freezer
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
-        """See :meth:`MotionController.perform`."""
         with ExitStack() as stack:
             for camera in self.cameras:
                 stack.enter_context(camera.filming())
@@ -298,7 +288,6 @@ class SharedVirtualLink(VirtualLink):
         self._freezer = freezer
 
     def wait(self, work: Coroutine[object, object, T]) -> T:
-        """See :meth:`robot.link.LinkThread.wait`."""
         loop = self._simulated
         done = asyncio.run_coroutine_threadsafe(work, loop)
         self._freezer.thaw()
@@ -329,7 +318,6 @@ class Freezer:
         self._at_s = at_s
 
     def thaw(self) -> None:
-        """Continue if the time stands still."""
         if self.reached.is_set():
             self._ordered.set()
 
@@ -416,7 +404,6 @@ class VirtualDaemon:
         await self.controller.close()
 
     async def command(self, *arguments: str) -> asyncio.subprocess.Process:
-        """Start one of the user's commands."""
         places = {"CUBIST_RUNTIME_DIR": self.folder, "CUBIST_STATE_DIR": self.folder / "state"}
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "robot.cli.main", *arguments),
@@ -426,7 +413,6 @@ class VirtualDaemon:
         )
 
     async def until_nobody_calibrates(self) -> None:
-        """Wait for the end of maintenance."""
         async with asyncio.timeout(LIMIT_S):
             while self.controller.is_calibrated:
                 await asyncio.sleep(0.01)

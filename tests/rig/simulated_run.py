@@ -146,7 +146,6 @@ class SimulatedRun:
         self.draw = random.Random(seed).randrange
 
     def __enter__(self) -> Self:
-        """Return the ready robot."""
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -183,17 +182,14 @@ class SimulatedRun:
 
     @property
     def folder(self) -> str:
-        """The folder of the daemon's records."""
         return self._folder.name
 
     @property
     def board(self) -> VirtualBoard:
-        """The first board."""
         return self.boards[FIRST_BOARD]
 
     @property
     def port(self) -> VirtualPort:
-        """The serial port of the first board."""
         return self.ports[FIRST_BOARD]
 
     def due(self) -> list[TimedFault]:
@@ -203,7 +199,6 @@ class SimulatedRun:
         return due
 
     def inject(self, fault: TimedFault) -> None:
-        """Inject a fault now."""
         self._awaited.remove(fault)
         fault.action(self)
 
@@ -263,7 +258,6 @@ class IdleTime:
         self._due: Callable[[], None] = lambda: None
 
     def call_later(self, seconds: float, due: Callable[[], None]) -> asyncio.TimerHandle:
-        """See :data:`robot.daemon.job_control.CallLater`."""
         self.seconds, self._due = seconds, due
         self._handle = asyncio.get_running_loop().call_later(1e6, due)
         return self._handle
@@ -290,12 +284,10 @@ class SimulatedRunMotion(MotionController):
         self._run = run
 
     def home(self, first: Sequence[str] = ()) -> None:
-        """See :meth:`robot.machine.motion_controller.MotionController.home`."""
         self._schedule_faults()
         super().home(first)
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
-        """See :meth:`robot.machine.motion_controller.MotionController.perform`."""
         self._schedule_faults()
         return super().perform(schedule, progress)
 
@@ -317,7 +309,6 @@ class SimulatedRunMotion(MotionController):
 
     @property
     def link(self) -> Link:
-        """The current link, for fault injection."""
         assert self._thread is not None
         return self._thread.link.links[FIRST_BOARD]
 
@@ -342,7 +333,6 @@ class FirstSolutionPlanner(SolvePlanner):
         progress: ProgressListener,
         aim: Aim = ANY_SOLVED,
     ) -> Plan:
-        """See :meth:`robot.machine.solve_planner.SolvePlanner.plan`."""
         del cancel
         found = CancelFlag()
         return plan_solve(
@@ -398,7 +388,6 @@ class TruthfulScanner(Scanner):
         return round(self._robot.time_us), small_and_grey(self._studio.shoot().image)
 
     def picture(self, camera: str | None) -> bytes:
-        """See :meth:`robot.machine.scanner.Scanner.picture`."""
         del camera
         return as_jpeg(NO_FRAME)
 

@@ -50,11 +50,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Held by the thread that lets the time pass, if several may."""
 
     def time(self) -> float:
-        """Simulated seconds."""
         return self._ticks / TICKS_PER_S
 
     def attach(self, world: Pass) -> None:
-        """Let a world's time pass with this loop's."""
         self._worlds.append(world)
 
     def detach(self, world: Pass) -> None:
@@ -94,7 +92,6 @@ class _Selector(selectors.DefaultSelector):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        """See :meth:`selectors.BaseSelector.select`."""
         if timeout is None:
             return super().select(None)
         ready: list[Any] = super().select(0)
@@ -151,7 +148,6 @@ class VirtualBoard:
         self._unsent = bytearray()
 
     def answer(self, record: bytes) -> None:
-        """Send a pin record to the board."""
         self._pins.sendall(record)
 
     def reset(self) -> None:
@@ -181,7 +177,6 @@ class VirtualBoard:
         self._owed -= seconds * TICKS_PER_S
 
     def write(self, data: bytes) -> None:
-        """Send bytes to its serial port; they arrive when time passes."""
         self._unsent += data
 
     def read(self) -> bytes:
@@ -192,7 +187,6 @@ class VirtualBoard:
             return b""
 
     def end(self) -> None:
-        """Switch it off. Idempotent."""
         self._pins.close()
         self._serial.close()
         self.process.terminate()
@@ -221,18 +215,14 @@ class VirtualBoard:
 
 
 def drop(rate: float) -> Damage:
-    """Return damage that loses bytes."""
     return lambda rng, byte: b"" if rng.random() < rate else byte
 
 
 def repeat(rate: float) -> Damage:
-    """Return damage that delivers bytes twice."""
     return lambda rng, byte: byte * (2 if rng.random() < rate else 1)
 
 
 def insert(rate: float) -> Damage:
-    """Return damage that inserts noise between bytes."""
-
     def damage(rng: random.Random, byte: bytes) -> bytes:
         hit, noise = rng.random() < rate, bytes([rng.randrange(256)])
         return byte + noise if hit else byte
@@ -241,7 +231,6 @@ def insert(rate: float) -> Damage:
 
 
 def reorder(rate: float) -> Damage:
-    """Return damage that swaps neighbours."""
     held = b""
 
     def damage(rng: random.Random, byte: bytes) -> bytes:
@@ -263,7 +252,6 @@ DAMAGES: dict[str, Callable[[float], Damage]] = {
 
 
 def silence(_rng: random.Random, _byte: bytes) -> bytes:
-    """Return nothing, so that no byte passes."""
     return b""
 
 
@@ -285,7 +273,6 @@ class VirtualPort:
         loop.attach(self._pass)
 
     async def open(self) -> None:
-        """See :class:`robot.link.Transport`."""
         if self._attempts == 0:
             self.plug()
         if not self.plugged:
@@ -296,7 +283,6 @@ class VirtualPort:
         self._open = True
 
     async def read(self) -> bytes:
-        """See :class:`robot.link.Transport`."""
         item = await self._received.get()
         if isinstance(item, LinkError):
             self._received.put_nowait(item)
@@ -304,7 +290,6 @@ class VirtualPort:
         return item
 
     def write(self, data: bytes) -> None:
-        """See :class:`robot.link.Transport`."""
         if not self._open:
             raise LinkError(Fault.LINK_LOST, detail="virtual")
         if self.plugged:
@@ -316,7 +301,6 @@ class VirtualPort:
         self.write(data)
 
     def close(self) -> None:
-        """See :class:`robot.link.Transport`."""
         self._open = False
 
     def unplug(self, attempts: int = -1) -> None:
@@ -330,13 +314,11 @@ class VirtualPort:
             self._received.put_nowait(LinkError(Fault.LINK_LOST, detail="virtual"))
 
     def plug(self) -> None:
-        """Plug it in again."""
         self._board.read()
         self.plugged = True
         self._attempts = -1
 
     def end(self) -> None:
-        """Stop the board's time from now on."""
         self._loop.detach(self._pass)
 
     def _pass(self, ticks: int) -> bool:
@@ -359,9 +341,7 @@ class VirtualLink(LinkThread[LinkGroup]):
         self.link = links
 
     def wait(self, work: Coroutine[object, object, T]) -> T:
-        """See :meth:`robot.link.LinkThread.wait`."""
         return self._simulated.run_until_complete(work)
 
     def close(self) -> None:
-        """Disconnect; idempotent."""
         self.wait(self.link.close())

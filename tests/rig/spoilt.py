@@ -104,7 +104,6 @@ def glare(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
 
 
 def bright(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
-    """Return an exposure that clips."""
     lit = to_linear(picture)
     return to_srgb(lit * np.float32(rng.uniform(1.5, 4) / max(np.quantile(lit, 0.3), 0.01)))
 

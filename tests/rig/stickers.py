@@ -71,7 +71,6 @@ class Stickers:
         self._move(clockwise(normal, quarters), (first <= layer) & (layer < layers))
 
     def rotate(self, axis: str, quarters: int) -> None:
-        """Rotate the whole cube about an axis."""
         self._move(clockwise(np.array(NORMALS["URF"["yxz".index(axis)]]), quarters), slice(None))
 
     def at(self, site: str) -> str:
@@ -82,12 +81,10 @@ class Stickers:
 
     @property
     def facelets(self) -> str:
-        """The colours of all faces, in Kociemba's order."""
         return "".join(map(self.at, "URFDLB"))
 
     @property
     def is_solved(self) -> bool:
-        """True if every face has one colour."""
         return all(len(set(self.at(site))) == 1 for site in "URFDLB")
 
 

@@ -48,7 +48,6 @@ class Bench:
 
     @contextlib.asynccontextmanager
     async def firmware(self) -> AsyncIterator[Child]:
-        """Yield the firmware's process."""
         link = self.folder / "link"
         link.unlink(missing_ok=True)
         command = simulations()["host"].command(self.profile, self.folder)
@@ -85,7 +84,6 @@ class Bench:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[DaemonFollower]:
-        """Yield a daemon that answers, with firmware."""
         async with self.firmware(), self.daemon() as (_, view):
             yield view
 
@@ -100,7 +98,6 @@ class Bench:
         return self.folder / "state"
 
     async def spawn(self, *arguments: str) -> asyncio.subprocess.Process:
-        """Start one of the user's commands in a session of its own."""
         places = {"CUBIST_RUNTIME_DIR": str(self.folder), "CUBIST_STATE_DIR": str(self.state_dir)}
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "robot.cli.main", *arguments),
@@ -112,7 +109,6 @@ class Bench:
         )
 
     async def run(self, *arguments: str) -> tuple[int, str, str]:
-        """Run a command; return its exit code, standard output and standard error."""
         process = await self.spawn(*arguments)
         out, err = await process.communicate()
         assert process.returncode is not None
@@ -135,32 +131,26 @@ class Bench:
         await asyncio.to_thread(keep)
 
     async def start(self, kind: str = "solve") -> str:
-        """Order a job; return the number of its run."""
         return await asyncio.to_thread(self.client().start, kind)
 
     async def perform(self, view: DaemonFollower, kind: str = "solve") -> RunRecord:
-        """Order a job; return its record when it has ended."""
         return await self.ended(view, await self.start(kind))
 
     async def cycle(self, view: DaemonFollower, seed: int) -> RunRecord:
-        """Solve another cube; return the run's record."""
         self.robot.insert(scrambled(self.profile.cube.size, seed))
         return await self.perform(view)
 
     async def rest(self, view: DaemonFollower) -> None:
-        """Wait until no job is running."""
         async with asyncio.timeout(LIMIT_S):
             while (await view.status()).job is not None:
                 await asyncio.sleep(POLL_S)
 
     async def end_of_maintenance(self, view: DaemonFollower) -> None:
-        """Wait until nobody calibrates."""
         async with asyncio.timeout(LIMIT_S):
             while (await view.status()).state is RobotState.MAINTENANCE:
                 await asyncio.sleep(POLL_S)
 
     async def ended(self, view: DaemonFollower, run_id: str) -> RunRecord:
-        """Return a job's record when it has ended."""
         await self.rest(view)
         return await view.run(run_id)
 

@@ -23,8 +23,6 @@ LIMIT_S = 240
 
 @dataclass
 class DemoRun:
-    """A running demo."""
-
     process: subprocess.Popen[str]
     folder: Path
 
@@ -73,7 +71,6 @@ def _read(path: str) -> str:
 
 @pytest.fixture
 def demo_folder() -> Iterator[Path]:
-    """Yield a folder with a short path (for sockets) for demos' own folders."""
     with tempfile.TemporaryDirectory(prefix="cubist-test-") as folder:
         yield Path(folder)
 

@@ -127,7 +127,6 @@ class Cast:
             return
 
     def wait(self) -> None:
-        """Fail unless all end in time."""
         with selectors.DefaultSelector() as selector:
             for handle in self._handles.values():
                 selector.register(handle, selectors.EVENT_READ)

@@ -77,7 +77,6 @@ def test_last_line_has_what_was_promised():
 
 @pytest.mark.parametrize("ended", [str(one) for one in Outcome])
 def test_only_a_success_is_called_solved(ended):
-    """Check that only a run that the daemon calls a success is called solved unconditionally."""
     stream = io.StringIO()
     print_outcome(outcome(ended=ended), stream)
     praised = "Solved. The" in stream.getvalue()
