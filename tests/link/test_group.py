@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -52,7 +52,14 @@ PERIOD_US = 400_000
 LOST_S = 0.05
 TOGETHER_S = 0.001
 
-Boards = tuple[VirtualLoop, list[Rig], LinkGroup]
+
+class Boards(NamedTuple):
+    """Two boards, and the links to them."""
+
+    loop: VirtualLoop
+    rigs: list[Rig]
+    group: LinkGroup
+
 
 PI = program("cubist-firmware-linux"), "--step-rate", "60000"
 """A Raspberry Pi that steps faster than any real one."""
@@ -76,7 +83,7 @@ def boards(request: pytest.FixtureRequest) -> Iterator[Boards]:
         assert list(loop.run_until_complete(group.open())) == list(NAMES)
         loop.run_until_complete(group.configure())
         loop.run_until_complete(group.home())
-        yield loop, rigs, group
+        yield Boards(loop, rigs, group)
 
 
 def pushes() -> Schedule:
@@ -102,10 +109,10 @@ def apart_s(rigs: list[Rig], left_push: int, right_push: int) -> float:
 
 
 @alike_and_pi
-def test_each_board_plays_its_part_at_the_same_time(boards):
-    loop, rigs, group = boards
+async def test_each_board_plays_its_part_at_the_same_time(boards):
+    _, rigs, group = boards
     heard: list[float] = []
-    execution = loop.run_until_complete(group.run(pushes(), heard.append))
+    execution = await group.run(pushes(), heard.append)
     assert (execution.turns_done, execution.events) == (2 * TURNS, ())
     assert steps_of(rigs) == [TURNS * STEPS] * 2
     assert max(abs(apart_s(rigs, number, number)) for number in range(TURNS)) <= TOGETHER_S
@@ -114,69 +121,61 @@ def test_each_board_plays_its_part_at_the_same_time(boards):
 
 
 @alike_and_pi
-def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards):
-    loop, rigs, group = boards
+async def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards):
+    _, rigs, group = boards
 
     def pull(fraction: float) -> None:
         if fraction > 0.3:
             rigs[1].port.unplug()
 
     with pytest.raises(LinkError, match="board right", check=is_fault("link-lost")) as told:
-        loop.run_until_complete(group.run(pushes(), pull))
+        await group.run(pushes(), pull)
     assert told.value.remedy
     stopped_at = steps_of(rigs)[0]
-    loop.run_until_complete(asyncio.sleep(5))  # the other board still hears from its host
+    await asyncio.sleep(5)  # the other board still hears from its host
     assert steps_of(rigs)[0] == stopped_at
     assert stopped_at in {2 * STEPS, 3 * STEPS}, "what has begun is finished, and no more"
 
 
-def test_a_fault_of_one_that_stops_at_once_stops_the_other_at_once(boards):
+async def test_a_fault_of_one_that_stops_at_once_stops_the_other_at_once(boards):
     loop, rigs, group = boards
-
-    async def broken() -> None:
-        run = asyncio.create_task(group.run(pushes()))
-        await asyncio.sleep(1.0)
-        await group.links["left"].emergency_stop()
-        with pytest.raises(RobotError, check=is_fault("emergency-stop", "board left")):
-            await run
-        status = await group.links["right"].status()
-        assert status.fault == Fault.EMERGENCY_STOP
-
-    loop.run_until_complete(broken())
+    run = asyncio.create_task(group.run(pushes()))
+    await asyncio.sleep(1.0)
+    await group.links["left"].emergency_stop()
+    with pytest.raises(RobotError, check=is_fault("emergency-stop", "board left")):
+        await run
+    assert (await group.links["right"].status()).fault == Fault.EMERGENCY_STOP
     before = steps_of(rigs)
     loop.pass_time(3)
     assert steps_of(rigs) == before
 
 
-@pytest.mark.parametrize("lost", [None, 0, 1])
-def test_an_emergency_stop_reaches_every_board_but_a_lost_one(boards, lost):
-    loop, rigs, group = boards
-    told = nullcontext()
+@pytest.mark.parametrize("lost", [None, "left", "right"])
+async def test_an_emergency_stop_reaches_every_board_but_a_lost_one(boards, lost):
+    _, rigs, group = boards
     if lost is not None:
-        rigs[lost].port.unplug()
-        told = pytest.raises(LinkError, match=f"board {NAMES[lost]}")
+        rigs[NAMES.index(lost)].port.unplug()
+    told = pytest.raises(LinkError, match=f"board {lost}") if lost else nullcontext()
     with told:
-        loop.run_until_complete(group.emergency_stop())
-    for name in NAMES:
-        if lost is None or name != NAMES[lost]:
-            status = loop.run_until_complete(group.links[name].status())
-            assert status.fault == Fault.EMERGENCY_STOP, name
+        await group.emergency_stop()
+    for name in {*NAMES} - {lost}:
+        assert (await group.links[name].status()).fault == Fault.EMERGENCY_STOP, name
 
 
-def test_a_group_does_at_all_boards_what_a_link_does_at_one(boards):
-    loop, _, group = boards
-    run, links = loop.run_until_complete, group.links
-    assert [link.ledger.homed for link in links.values()] == [{name: 0} for name in NAMES]
-    assert run(group.active_sensors()) == frozenset()
-    sent = [link.statistics.sent for link in links.values()]
+async def test_a_group_does_at_all_boards_what_a_link_does_at_one(boards):
+    group = boards.group
+    links = group.links.values()
+    assert [link.ledger.homed for link in links] == [{name: 0} for name in NAMES]
+    assert await group.active_sensors() == frozenset()
+    sent = [link.statistics.sent for link in links]
     assert group.statistics.sent == sum(sent) > max(sent) > 0
     fewer = [replace(SETUPS[-1], name=name, maximum_steps=100) for name in NAMES]
     group.adopt(fewer)
-    assert [list(link.actuators) for link in links.values()] == [[one] for one in fewer]
-    run(group.release())
-    assert [run(link.status()).homed for link in links.values()] == [0, 0]
+    assert [list(link.actuators) for link in links] == [[one] for one in fewer]
+    await group.release()
+    assert [(await link.status()).homed for link in links] == [0, 0]
     with pytest.raises(RobotError, match="no actuator is called up"):
-        run(group.home(["up"]))
+        await group.home(["up"])
 
 
 def losing_time(monkeypatch: pytest.MonkeyPatch, board: VirtualBoard, starts: int) -> list[float]:
@@ -198,10 +197,10 @@ def losing_time(monkeypatch: pytest.MonkeyPatch, board: VirtualBoard, starts: in
     return lost
 
 
-def test_a_start_is_taken_back_when_a_clock_falls_behind(boards, monkeypatch):
-    loop, rigs, group = boards
+async def test_a_start_is_taken_back_when_a_clock_falls_behind(boards, monkeypatch):
+    _, rigs, group = boards
     lost = losing_time(monkeypatch, rigs[1].board, starts=2)
-    execution = loop.run_until_complete(group.run(pushes()))
+    execution = await group.run(pushes())
     assert (execution.turns_done, execution.events) == (2 * TURNS, ())
     assert steps_of(rigs) == [TURNS * STEPS] * 2
     assert len(lost) == 2 and abs(apart_s(rigs, 0, 0) - sum(lost)) <= TOGETHER_S
@@ -215,11 +214,11 @@ def test_a_start_is_taken_back_when_a_clock_falls_behind(boards, monkeypatch):
         ("stop", "before it began"),
     ],
 )
-def test_trouble_while_a_start_is_taken_back_ends_the_plan_by_name(
+async def test_trouble_while_a_start_is_taken_back_ends_the_plan_by_name(
     boards, monkeypatch, trouble, ending
 ):
     """Let the plan begin nonetheless, or a person stop the robot meanwhile."""
-    loop, _, group = boards
+    group = boards.group
     ordered: list[object] = []
     stopping: list[asyncio.Task[None]] = []
 
@@ -235,22 +234,22 @@ def test_trouble_while_a_start_is_taken_back_ends_the_plan_by_name(
 
     monkeypatch.setattr(BoardGate, "is_kept", take_back)
     with pytest.raises((RobotError, Stopped), match=ending):
-        loop.run_until_complete(group.run(pushes()))
+        await group.run(pushes())
     assert len(ordered) == len(NAMES), "nothing starts again"
     for task in stopping:
-        loop.run_until_complete(task)
+        await task
 
 
-def test_clocks_that_never_agree_are_named_and_nothing_moves(boards, monkeypatch):
-    loop, rigs, group = boards
+async def test_clocks_that_never_agree_are_named_and_nothing_moves(boards, monkeypatch):
+    _, rigs, group = boards
     losing_time(monkeypatch, rigs[1].board, starts=100)
     with pytest.raises(RobotError, match="left and right by", check=is_fault("clocks-apart")):
-        loop.run_until_complete(group.run(pushes()))
-    loop.run_until_complete(asyncio.sleep(2))
+        await group.run(pushes())
+    await asyncio.sleep(2)
     assert steps_of(rigs) == [0, 0]
     assert [link.ledger.run for link in group.links.values()] == [None, None]
     monkeypatch.undo()
-    assert loop.run_until_complete(group.run(pushes())).turns_done == 2 * TURNS
+    assert (await group.run(pushes())).turns_done == 2 * TURNS
 
 
 class Silent:
@@ -385,14 +384,11 @@ async def test_a_board_reads_its_clock_between_question_and_answer(host_rig):
         assert one.asked_at * TICKS_PER_S <= one.ticks + 1 <= one.heard_at * TICKS_PER_S + 2
 
 
-def compare_s(clock: BoardClock, at_s: float, takes_s: float, board_s: float) -> None:
-    clock.compare(at_s, at_s + takes_s, round(board_s * TICKS_PER_S))
-
-
 def test_no_drift_is_believed_of_time_that_stands_still_now_and_then():
     """Lose 50 ms of a simulated board at once: 0.5 % in ten seconds, but no clock's drift."""
     clock = BoardClock()
     for tenth in range(100):
         at = tenth / 10
-        compare_s(clock, at, 0.002, at + 0.001 - (0.05 if at > 5 else 0.0))
+        board_s = at + 0.001 - (0.05 if at > 5 else 0.0)
+        clock.compare(at, at + 0.002, round(board_s * TICKS_PER_S))
     assert clock.drift == 0.0

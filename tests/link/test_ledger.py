@@ -144,14 +144,10 @@ def test_motors_that_move_when_a_link_is_lost_are_noted(heard, after_s, moving):
     assert ledger.caught_moving == moving
 
 
-def counting_motor(way_to_start: int) -> Any:
-    """Return a motor without a sensor, ``way_to_start`` from its start."""
-    return SimpleNamespace(name="up", way_to_start=lambda at: way_to_start, counts_only=True)
-
-
 def test_a_person_is_asked_once_for_a_motor_that_a_reset_board_left_moving():
     """Learn of the interrupted turns without a fault, from the board's new boot number alone."""
-    motor, ledger = counting_motor(0), PositionLedger()
+    motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 0, counts_only=True)
+    ledger = PositionLedger()
     for boot, silent in ((1, ()), (1, ("up",)), (2, ())):
         ledger.board_ledger("main").moving_when_silent = silent
         ledger.note_boot("main", boot)

@@ -21,7 +21,6 @@ from robot.link.protocol import (
     Message,
     Ping,
     PlanBegin,
-    Welcome,
 )
 from robot.link.session import LOST_AFTER_S, LinkSession
 from robot.link.wire import EMERGENCY_STOP, WireFrame
@@ -33,7 +32,6 @@ from robot.simulate.boards import nothing
 from robot.text.faults import Fault, LinkError, RobotError, Stopped
 from tests.rig.boards import (
     LIMITS,
-    Rig,
     every_board,
     in_turn,
     is_fault,
@@ -209,32 +207,25 @@ async def test_a_stop_while_a_board_is_set_up_is_not_cleared_as_an_old_fault(hos
     assert (await link.status()).fault == Fault.EMERGENCY_STOP
 
 
-def reset(rig: Rig) -> None:
-    rig.board.reset()
-
-
-def hang(rig: Rig) -> None:
-    """Stop the main loop until the watchdog resets the chip."""
-    rig.board.hang()
-    rig.board.hang()  # a second order changes nothing, and the loop can be repaired
-
-
 @pytest.mark.parametrize(
     ("rig", "action", "code"),
     [
-        ("host_rig", reset, "reset"),
-        ("linux_rig", reset, "reset"),
-        ("uno", reset, "reset"),
-        ("uno", hang, "hung"),
-        pytest.param("pico", reset, "reset", marks=pytest.mark.long),
-        pytest.param("pico", hang, "hung", marks=pytest.mark.long),
+        ("host_rig", "reset", "reset"),
+        ("linux_rig", "reset", "reset"),
+        ("uno", "reset", "reset"),
+        ("uno", "hang", "hung"),
+        pytest.param("pico", "reset", "reset", marks=pytest.mark.long),
+        pytest.param("pico", "hang", "hung", marks=pytest.mark.long),
     ],
     indirect=["rig"],
 )
 async def test_a_reset_is_noticed(rig, action, code):
+    """Press reset, or stop the main loop until the watchdog resets the chip."""
     link = await rig.homed_link("pusher")
     run = await running(link, to_and_fro(2000))
-    action(rig)
+    getattr(rig.board, action)()
+    if action == "hang":
+        rig.board.hang()  # a second order changes nothing, and the loop can be repaired
     with pytest.raises(LinkError, check=is_fault(code)):
         await run
     await link.open()
@@ -301,25 +292,12 @@ async def test_a_host_that_slept_too_long_gets_a_fault(link, rig):
 
 
 async def test_a_board_of_another_protocol_is_named_with_both(host_rig, monkeypatch):
-    session = LinkSession(host_rig.port, clock=host_rig.loop.time, draw=host_rig.draw)
-    greeted = Capabilities.of
-
-    def newer(welcome: Welcome) -> Capabilities:
-        return replace(greeted(welcome), protocol_version=VERSION + 1)
-
-    monkeypatch.setattr(Capabilities, "of", newer)
-    with pytest.raises(LinkError, match=f"{VERSION + 1}, expected {VERSION}") as told:
-        await session.open(1.0)
-    assert told.value.code == "wrong-protocol"
-    await session.close()
-
-
-async def flood(board: Rig) -> None:
-    """Keep the line to the microcontroller full with frames of another session."""
-    noise = WireFrame(254, 0, 0, Ping.TYPE).encode() * 100
-    while True:
-        board.port.write(noise)
-        await asyncio.sleep(len(noise) / BYTES_PER_S)
+    of = Capabilities.of
+    newer = {"protocol_version": VERSION + 1}
+    monkeypatch.setattr(Capabilities, "of", lambda welcome: replace(of(welcome), **newer))
+    text = f"{VERSION + 1}, expected {VERSION}"
+    with pytest.raises(LinkError, match=text, check=is_fault("wrong-protocol")):
+        await host_rig.link().open(1.0)
 
 
 @pytest.mark.long
@@ -336,7 +314,14 @@ async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(u
     )
     moves = tuple(stepper_move(motor.name, 0, 2_000, limits) for motor in setups)
     turns = tuple(TimedTurn(0, number) for number in range(len(moves)))
-    flooding = asyncio.create_task(flood(uno))
+    noise = WireFrame(254, 0, 0, Ping.TYPE).encode() * 100  # of another session
+
+    async def flood() -> None:
+        while True:
+            uno.port.write(noise)
+            await asyncio.sleep(len(noise) / BYTES_PER_S)
+
+    flooding = asyncio.create_task(flood())
     with contextlib.suppress(RobotError):
         link = await uno.homed_link(setups=setups)
         await link.run(Schedule(moves, turns, moves[0].duration_us))
@@ -367,39 +352,22 @@ async def test_actuators_without_room_at_the_board_are_named(linux_rig):
     assert caught.value.detail.endswith("drives 8 actuators: no room for servo10, servo11")
 
 
-LENGTHS = [5, 9, 14, 5, 7, 9, 11, 5, 14, 7]
-"""Lengths of the turns of a plan. They identify the turns."""
-PLAN: Schedule = in_turn(
-    *(
-        stepper_move("pusher", start, steps, LIMITS)
-        for length in LENGTHS
-        for start, steps in ((0, length), (length, -length))
-    ),
-    times=6,
-)
-EXPECTED = [steps for length in LENGTHS for steps in (length, -length)] * 6
-
-
-@pytest.fixture
-def pusher_link(rig: Rig) -> Link:
-    """Return a link on which only the pusher is homed."""
-    link: Link = rig.loop.run_until_complete(rig.homed_link("pusher"))
-    return link
-
-
-@pytest.mark.parametrize("rig", ["host_rig"], indirect=True)
 @pytest.mark.parametrize("damage", DAMAGES)
-async def test_a_bad_line_costs_time_but_no_turn(pusher_link, rig, damage):
+async def test_a_bad_line_costs_time_but_no_turn(host_rig, damage):
     """Wait for the report that is due; a status from before it is no substitute."""
-    for line in (rig.port.outwards, rig.port.inwards):
+    lengths = [5, 9, 14, 5, 7, 9, 11, 5, 14, 7]  # they identify the turns
+    moves = [move for length in lengths for move in ((0, length), (length, -length))]
+    plan = in_turn(*(stepper_move("pusher", *move, LIMITS) for move in moves), times=6)
+    link = await host_rig.homed_link("pusher")
+    for line in (host_rig.port.outwards, host_rig.port.inwards):
         line.damage = DAMAGES[damage](0.05)
-    execution = await pusher_link.run(PLAN)
-    assert rig.pins.moves() == EXPECTED
-    assert execution.turns_done == len(EXPECTED)
+    execution = await link.run(plan)
+    assert host_rig.pins.moves() == [steps for _, steps in moves] * 6
+    assert execution.turns_done == len(plan.turns)
     if not execution.events:
-        assert execution.executed_us == PLAN.duration_us
-    assert pusher_link.statistics.resent > 0
+        assert execution.executed_us == plan.duration_us
+    assert link.statistics.resent > 0
     for _ in range(3):
-        await pusher_link.home()
-        assert pusher_link.ledger.position("turner") == 0
-        assert 36 <= rig.pins.turner_steps <= 40
+        await link.home()
+        assert link.ledger.position("turner") == 0
+        assert 36 <= host_rig.pins.turner_steps <= 40

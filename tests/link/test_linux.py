@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,9 +19,8 @@ from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.board_table import FIRST_CHANNEL, FIRST_MAESTRO, FRAME_US
 from robot.text.faults import Fault, RobotError
 from robot.twin.pulses import SET_TARGET, ChannelLimits, Maestro, PwmChips
-from tests.rig.boards import in_turn, is_fault, program, rig_of
+from tests.rig.boards import Rig, in_turn, is_fault, program, rig_of
 
-Rig = Any
 LID = ServoSetup("lid", pin=12, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100)
 SERVOS = (
     LID,
@@ -50,14 +48,9 @@ def pi(tmp_path: Path) -> Iterator[Rig]:
 
 
 @pytest.fixture
-def said(tmp_path: Path) -> Path:
-    return tmp_path / "said"
-
-
-@pytest.fixture
-def maestro(tmp_path: Path, said: Path) -> Iterator[Rig]:
+def maestro(tmp_path: Path) -> Iterator[Rig]:
     """Yield a Raspberry Pi with a Maestro that drives servos at its first and last channel."""
-    shell = ("sh", "-c", f'exec "$0" "$@" 2>{said}')
+    shell = ("sh", "-c", f'exec "$0" "$@" 2>{tmp_path}/said')
     port = tmp_path / "maestro"
     with rig_of(*shell, program("cubist-firmware-linux"), "--maestro", port) as rig:
         rig.pins.chips = Maestro(port, [FIRST.pin, LAST.pin], rig.pins.pulse_edge)
@@ -169,7 +162,7 @@ async def test_one_lost_in_mid_turn_is_named_and_overcome(tmp_path, rig, servos)
     assert len(list(descriptors.iterdir())) == open_before, "what is gone is closed"
 
 
-async def test_limits_of_a_maestro_s_own_are_found_and_named(said, maestro):
+async def test_limits_of_a_maestro_s_own_are_found_and_named(tmp_path, maestro):
     """Use the limits of a new Maestro's channels: the servo would silently stop short."""
     maestro.pins.chips.faults.limits[23] = ChannelLimits(992, 2000)
     link = await maestro.homed_link(setups=(FIRST, LAST))
@@ -179,7 +172,10 @@ async def test_limits_of_a_maestro_s_own_are_found_and_named(said, maestro):
     status = await link.status()
     assert (status.fault, status.fault_detail) == (Fault.PULSE_LIMITED, 1)
     assert not status.homed & 2, "where it stands is not known"
-    assert "channel 23 makes pulses of 2000.00 us instead of 2300.00" in said.read_text()
+    assert (
+        "channel 23 makes pulses of 2000.00 us instead of 2300.00"
+        in (tmp_path / "said").read_text()
+    )
 
 
 async def test_a_maestro_that_does_not_answer_is_named(maestro):

@@ -71,15 +71,16 @@ def test_1200_baud_at_usb_restarts_into_the_bootloader(pico_command, tmp_path):
     assert caught.value.code == "no-answer"
 
 
+def motors_of(count: int, limits: StepperLimits) -> tuple[StepperSetup, ...]:
+    return tuple(StepperSetup(f"motor{pin}", pin, 20, limits) for pin in range(2, 2 + count))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("motors", "speed"), [(1, 500_000), (2, 250_000), (6, 100_000)])
 async def test_every_edge_is_where_the_plan_has_it(pico, motors, speed):
     """Start motors 1.5 us after each other. They overshoot, turn back, and take up their play."""
     limits = StepperLimits(start_speed=2_000, max_speed=0.94 * speed, acceleration=5e6)
-    setups = tuple(
-        StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=20, limits=limits)
-        for pin in range(2, 2 + motors)
-    )
+    setups = motors_of(motors, limits)
     link = await pico.homed_link(setups=setups)
     moves = tuple(
         stepper_move(one.name, 0, 4_000, limits, overshoot_steps=40, backlash_steps=9)
@@ -104,10 +105,7 @@ async def test_every_edge_is_where_the_plan_has_it(pico, motors, speed):
 async def test_an_emergency_stop_ends_all_steps_within_a_millisecond(rig):
     """Measure from the order to the last step of six motors, including the bytes' transmission."""
     limits = StepperLimits(start_speed=2_000, max_speed=94_000, acceleration=5e6)
-    setups = tuple(
-        StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=20, limits=limits)
-        for pin in range(2, 8)
-    )
+    setups = motors_of(6, limits)
     link = await rig.homed_link(setups=setups)
     moves = tuple(stepper_move(one.name, 0, 30_000, limits) for one in setups)
     plan = Schedule(moves, tuple(TimedTurn(0, at) for at in range(6)), moves[0].duration_us)

@@ -1,6 +1,6 @@
 """A board in simulated time: the real firmware, a witness at its pins, and links to it.
 
-Tests of the link may be coroutines: those whose arguments hold a :class:`Rig` run in its time.
+Tests of the link may be coroutines: those with a :class:`Rig` run in its time.
 """
 
 from __future__ import annotations
@@ -208,12 +208,12 @@ def board_process(name: str, port: Path, *options: str | Path) -> Iterator[subpr
 
 
 def simulated(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Turn a coroutine into a function that runs in its rig's time, or real time without a rig."""
+    """Turn a coroutine into a function that runs on a fixture's loop, or else in real time."""
 
     @functools.wraps(test)
     def run(**fixtures: Any) -> None:
-        rig = next((one for one in fixtures.values() if isinstance(one, Rig)), None)
-        run = asyncio.run if rig is None else rig.loop.run_until_complete
+        loops = [one.loop for one in fixtures.values() if hasattr(one, "loop")]
+        run = loops[0].run_until_complete if loops else asyncio.run
         run(test(**fixtures))
 
     return run
