@@ -26,19 +26,20 @@ class DemoRun:
     process: subprocess.Popen[str]
     folder: Path
 
-    def ended_within(self, seconds: float) -> bool:
-        """Return whether the demo ends within this time."""
-        try:
-            self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def finish(self, limit_s: float = LIMIT_S) -> tuple[int, dict[str, Any] | None, str]:
-        """Return exit code, last output line as JSON (None: nothing printed), and the log."""
+    def finish(self, limit_s: float = LIMIT_S) -> tuple[int, dict[str, Any], str]:
+        """Return exit code, last output line as JSON (empty: nothing printed), and the log."""
         output, log = self.process.communicate(timeout=limit_s)
-        lines = output.splitlines()
-        return self.process.returncode, json.loads(lines[-1]) if lines else None, log
+        lines = output.splitlines() or ["{}"]
+        return self.process.returncode, json.loads(lines[-1]), log
+
+    def assert_solved(self) -> dict[str, Any]:
+        """Assert that the demo ends well. Return its last line."""
+        code, document, log = self.finish()
+        ended = (code, document.get("solved"), document.get("violations"))
+        assert ended == (0, True, []), (document, log)
+        off_us = abs(document["planned_us"] - document["executed_us"])
+        assert off_us <= document["planned_us"] / 1000
+        return document
 
     def children(self) -> dict[str, int]:
         """Return process numbers of the demo's children: ``firmware`` and ``cubistd``."""
@@ -99,18 +100,3 @@ def start_demo(demo_folder: Path) -> Iterator[Callable[..., DemoRun]]:
         if run.process.poll() is None:
             run.process.send_signal(signal.SIGKILL)
         run.process.communicate()
-
-
-@pytest.fixture
-def solved() -> Callable[[DemoRun], dict[str, Any]]:
-    """Return a function that asserts that a demo ended well, and returns its last line."""
-
-    def assert_solved(run: DemoRun) -> dict[str, Any]:
-        code, document, log = run.finish()
-        assert document is not None, log
-        assert (code, document["solved"], document["violations"]) == (0, True, []), (document, log)
-        off_us = abs(document["planned_us"] - document["executed_us"])
-        assert off_us <= document["planned_us"] / 1000
-        return document
-
-    return assert_solved

@@ -119,16 +119,14 @@ def test_a_board_with_another_firmware_is_named_before_anything_moves(monkeypatc
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", [None, "unplug:second@turn", "unplug@look", "noise:second@home"])
-def test_a_demo_of_several_boards_solves_whatever_their_lines_do(
-    start_demo, solved, tmp_path, fault
-):
+def test_a_demo_of_several_boards_solves_whatever_their_lines_do(start_demo, tmp_path, fault):
     """Use a robot with a Pi among its boards if there is no fault."""
     if fault is not None:
-        solved(start_demo("--robot", "soltvvo", "--fault", fault))
+        start_demo("--robot", "soltvvo", "--fault", fault).assert_solved()
         return
     path = tmp_path / "with-a-pi.yaml"
     path.write_text(yaml.safe_dump(with_a_pi().model_dump(mode="json", exclude_unset=True)))
-    solved(start_demo("--robot", str(path), "--speed", "2"))
+    start_demo("--robot", str(path), "--speed", "2").assert_solved()
 
 
 BUSY_PROGRAMS = 16
@@ -155,6 +153,5 @@ def test_arms_never_touch_because_the_computer_is_busy(start_demo, seed):
     """Check that the cube is solved, or refused with the reason."""
     demo = start_demo("--robot", "soltvvo", "--seed", str(seed))
     code, document, log = demo.finish(limit_s=BUSY_LIMIT_S - 60)
-    assert document is not None, log
-    assert document["violations"] == [], log
+    assert document.get("violations") == [], log
     assert (code == 0) == document["solved"] == (document["outcome"] == "solved"), document

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock, MagicMock, call
 
 import pytest
 
@@ -83,41 +82,6 @@ def test_only_a_success_is_called_solved(ended):
     assert praised == (exit_code(outcome(ended=ended)) == ExitCode.DONE)
 
 
-class Daemon:
-    """A daemon with one status and no events."""
-
-    def __init__(self, **status: Any) -> None:
-        known = {"state": RobotState.IDLE, "starting": False}
-        known |= dict.fromkeys(("fault", "preparation", "job", "last_run"))
-        self.shown = SimpleNamespace(**known | status)
-
-    async def status(self) -> Any:
-        return self.shown
-
-    ready = status
-
-    @contextlib.asynccontextmanager
-    async def events(self) -> AsyncIterator[Any]:
-        async def tell() -> AsyncIterator[Any]:
-            for nothing in ():
-                yield nothing
-
-        yield tell()
-
-
-@pytest.fixture
-def presses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    monkeypatch.setattr(session, "REFRESH_S", 0.0)
-    made: list[int] = []
-
-    async def press(_: Any, pin: int, held_s: float) -> None:
-        assert held_s == session.PRESS_S
-        made.append(pin)
-
-    monkeypatch.setattr(session.SimulatedPanel, "press", press)
-    return made
-
-
 @pytest.mark.parametrize(
     ("panel", "now", "told", "pressed"),
     [
@@ -132,12 +96,17 @@ def presses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         ({}, {"state": RobotState.HOMING}, "not ready: it is homing", 0),
     ],
 )
-async def test_why_a_demo_does_not_begin_is_said(presses, panel, now, told, pressed):
+async def test_why_a_demo_does_not_begin_is_said(monkeypatch, panel, now, told, pressed):
     profile = load_profile("cubotino-uno")
     profile = profile.model_copy(update={"panel": profile.panel.model_copy(update=panel)})
     demo = Demo(DemoOptions(profile, None, scrambled(3, 1), profile.title), SilentDisplay())
-    stage: Any = SimpleNamespace(daemon=Daemon(**now))
-    stage.injection = SimpleNamespace(enter=lambda state: None)
+    status = dict.fromkeys(("fault", "preparation", "job", "last_run"))
+    status |= {"state": RobotState.IDLE, "starting": False} | now
+    stage = MagicMock()
+    stage.daemon.status = stage.daemon.ready = AsyncMock(return_value=SimpleNamespace(**status))
+    monkeypatch.setattr(session, "REFRESH_S", 0.0)
+    monkeypatch.setattr(session.SimulatedPanel, "press", press := AsyncMock())
     with pytest.raises(SimulationError, match=told):
         await demo.solve(stage)
-    assert len(presses) == pressed
+    button = profile.panel.start_button_gpio
+    assert press.await_args_list == [call(button, session.PRESS_S)] * pressed
