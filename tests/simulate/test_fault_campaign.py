@@ -276,6 +276,14 @@ def test_a_motor_without_end_stop_caught_in_motion_is_left_to_a_person(case):
         assert_solved(r.solve())
 
 
+def test_a_fault_that_never_happens_fails_the_test():
+    with (
+        pytest.raises(AssertionError, match="never happened"),
+        Case("six-motor", "unplug", after_s=1e6).run() as r,
+    ):
+        r.solve()
+
+
 def test_play_that_is_made_up_for_does_no_harm():
     with simulated_run("play") as r:
         assert_solved(r.solve())
