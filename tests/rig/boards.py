@@ -219,12 +219,16 @@ def simulated(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
     return run
 
 
+def _started(loop: VirtualLoop, command: Sequence[str | Path], drift: float = 0.0) -> Rig:
+    board = VirtualBoard(command, drift)
+    board.listener = pins = Witness(board.answer)
+    return Rig(board, pins, VirtualPort(board, loop), loop)
+
+
 @contextlib.contextmanager
 def rig_of(*command: str | Path) -> Iterator[Rig]:
     with contextlib.closing(VirtualLoop()) as loop:
-        board = VirtualBoard(command)
-        board.listener = pins = Witness(board.answer)
-        rig = Rig(board, pins, VirtualPort(board, loop), loop)
+        rig = _started(loop, command)
         try:
             yield rig
         finally:
@@ -241,12 +245,10 @@ def two_boards(
     """
     with contextlib.closing(VirtualLoop()) as loop:
         loop.attach(lambda _: True)  # in small steps, or answers would come late
-        rigs = []
-        for command, drift in ((first, 0.0), (second or first, FASTER)):
-            board = VirtualBoard(command, drift)
-            board.listener = pins = Witness(board.answer)
-            rigs.append(Rig(board, pins, VirtualPort(board, loop), loop))
-            loop.pass_time(BOOTED_LATER_S)
+        rigs = [_started(loop, first)]
+        loop.pass_time(BOOTED_LATER_S)
+        rigs.append(_started(loop, second or first, FASTER))
+        loop.pass_time(BOOTED_LATER_S)
         try:
             yield loop, rigs
         finally:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partialmethod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -99,11 +100,8 @@ class StandIn(Bench):
                 yield camera
             yield camera
 
-    def black(self) -> Stage:
-        return self.while_used("dark", True)
-
-    def frozen(self) -> Stage:
-        return self.while_used("frozen", True)
+    black = partialmethod(while_used, "dark", True)
+    frozen = partialmethod(while_used, "frozen", True)
 
 
 class PiBench(Bench):
@@ -138,14 +136,12 @@ class PiBench(Bench):
             yield (camera := self.camera())
         yield camera
 
-    def focus_never_ends(self) -> Stage:
-        return self.with_sensor("focus_s", 1e6)
-
-    def focus_fails(self) -> Stage:
-        return self.with_sensor("finds", False)
-
-    def focus_not_told(self) -> Stage:
-        return self.with_sensor("unsaid", {"AfState"})
+    focus_never_ends = partialmethod(with_sensor, "focus_s", 1e6)
+    focus_fails = partialmethod(with_sensor, "finds", False)
+    focus_not_told = partialmethod(with_sensor, "unsaid", {"AfState"})
+    exposure_not_told = partialmethod(with_sensor, "unsaid", {"ExposureTime"})
+    does_not_obey = partialmethod(with_sensor, "bends", {"ExposureTime": 99})
+    too_dark = partialmethod(with_sensor, "ideal_us", 130)
 
     def lens_fixed(self) -> Stage:
         yield (camera := self.camera(lens_position=6.5))
@@ -157,21 +153,12 @@ class PiBench(Bench):
         lens = {name: limits for name, limits in controls.items() if name.startswith("Af")}
         return self.with_sensor("camera_controls", lens)
 
-    def exposure_not_told(self) -> Stage:
-        return self.with_sensor("unsaid", {"ExposureTime"})
-
-    def does_not_obey(self) -> Stage:
-        return self.with_sensor("bends", {"ExposureTime": 99})
-
     def darker(self) -> Stage:
         camera = self.settled()
         usual_us = self.sensor.state["ExposureTime"]
         yield camera
         assert self.sensor.state["ExposureTime"] == usual_us
         yield camera
-
-    def too_dark(self) -> Stage:
-        return self.with_sensor("ideal_us", 130)
 
     def without(self, modules: Mapping[str, str]) -> Stage:
         """Yield a camera whose library cannot be loaded, then a usual one."""

@@ -98,17 +98,12 @@ def with_play() -> RobotProfile:
     return changed("six-motor", changes)
 
 
-def small_crane() -> RobotProfile:
-    """Return a crane for the size with the shortest motion; the parts work alike for all sizes."""
-    return for_cube(load_profile("crane"), 2)
-
-
 KIN: dict[str, Callable[[], RobotProfile]] = {
     "sensors": with_sensors,
     "no-sensors": without_sensors,
     "with-a-pi": with_a_pi,
     "play": with_play,
-    "crane-2": small_crane,
+    "crane-2": lambda: for_cube(load_profile("crane"), 2),
 }
 """Robots that are not shipped."""
 

@@ -16,22 +16,17 @@ from vision.locate.face import FaceGrid
 
 Linear = NDArray[np.float32]
 Picture = NDArray[np.uint8]
+Corners = NDArray[np.float64]
 
 
-def _linear_table() -> Linear:
-    value = np.arange(256) / 255
-    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    return linear.astype(np.float32)
-
-
-def _srgb_table() -> Picture:
-    value = np.arange(4096) / 4095
-    srgb = np.where(value <= 0.0031308, 12.92 * value, 1.055 * value ** (1 / 2.4) - 0.055)
-    return np.round(255 * srgb).astype(np.uint8)
-
-
-LINEAR = _linear_table()
-SRGB = _srgb_table()
+_VALUE = np.arange(256) / 255
+LINEAR: Linear = np.where(
+    _VALUE <= 0.04045, _VALUE / 12.92, ((_VALUE + 0.055) / 1.055) ** 2.4
+).astype(np.float32)
+_FINE = np.arange(4096) / 4095
+SRGB: Picture = np.round(
+    255 * np.where(_FINE <= 0.0031308, 12.92 * _FINE, 1.055 * _FINE ** (1 / 2.4) - 0.055)
+).astype(np.uint8)
 
 
 def to_linear(srgb: NDArray[np.uint8]) -> Linear:
@@ -244,6 +239,11 @@ def _clutter_colour(rng: np.random.Generator) -> tuple[int, int, int]:
     return red, green, blue
 
 
+def half_side(corners: Corners) -> float:
+    """Return half the side of a face with these corners."""
+    return float(np.linalg.norm(corners - corners.mean(axis=0), axis=1).mean() / 2**0.5)
+
+
 def as_pixel(point: NDArray[np.float64]) -> tuple[int, int]:
     return int(point[0]), int(point[1])
 
@@ -277,8 +277,6 @@ def _draw_beam(
         middle = as_pixel(start + along * pitch * (k + 0.5))
         cv2.circle(image, middle, max(1, int(pitch * 0.3)), hole, -1, cv2.LINE_AA)
 
-
-Corners = NDArray[np.float64]
 
 SKIN = ((224, 172, 140), (198, 134, 98), (110, 70, 50))
 

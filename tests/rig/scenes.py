@@ -21,10 +21,12 @@ from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from tests.rig.pictures import (
     SKIN,
+    Corners,
     Exposure,
     Linear,
     as_pixel,
     expose,
+    half_side,
     random_exposure,
     random_room,
     temperature_rgb,
@@ -64,9 +66,6 @@ class Make:
     body: int
     scheme: str
     logo: bool
-
-
-Corners = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -139,11 +138,9 @@ def render_cube(
         _draw_cube(scene, pose, facelets, face, size, make, own)
         corners[face] = pose.project(_corners_of("front"))
         at.hold(scene, corners[face], own)
-        middle = corners[face].mean(axis=0)
-        half = float(np.linalg.norm(corners[face] - middle, axis=1).mean() / 2**0.5)
-        exposure = random_exposure(
-            own, np.random.default_rng(room + 1), (float(middle[0]), float(middle[1]), half), harsh
-        )
+        x, y = corners[face].mean(axis=0).tolist()
+        half = half_side(corners[face])
+        exposure = random_exposure(own, np.random.default_rng(room + 1), (x, y, half), harsh)
         exposure = at.light(exposure, corners[face], own)
         frames[face] = Frame(expose(scene, exposure, own), "rendered", number)
     about = f"seed {seed} size {size} tilt {np.degrees(camera.tilt):.0f} {make}"
@@ -459,9 +456,8 @@ def shining(
     exposure: Exposure, corners: Corners, rng: np.random.Generator, least: int = 1
 ) -> Exposure:
     """Add lamps with broad reflections in the face."""
-    middle = corners.mean(axis=0)
-    half = float(np.linalg.norm(corners - middle, axis=1).mean() / 2**0.5)
-    places = middle + half * rng.uniform(-0.9, 0.9, (int(rng.integers(least, 4)), 2))
+    half = half_side(corners)
+    places = corners.mean(axis=0) + half * rng.uniform(-0.9, 0.9, (int(rng.integers(least, 4)), 2))
     spots = tuple(
         (float(x), float(y), half * rng.uniform(0.25, 0.6), rng.uniform(0.35, 1.3))
         for x, y in places

@@ -14,7 +14,6 @@ import random
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -169,7 +168,8 @@ class SimulatedRun:
         ``at_rest`` is called before each start but the first, when the robot has been idle for
         long.
         """
-        with _quiet(), kept_memory():
+        log = logging.getLogger("cubistd")  # silent about intended faults
+        with patch.object(log, "disabled", True), kept_memory():
             return asyncio.run(self._solve(starts, killed, at_rest, asked))
 
     def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
@@ -393,17 +393,6 @@ class TruthfulScanner(Scanner):
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence log lines about intended faults."""
-    log = logging.getLogger("cubistd")
-    before, log.disabled = log.disabled, True
-    try:
-        yield
-    finally:
-        log.disabled = before
-
-
-@contextmanager
 def kept_memory() -> Iterator[None]:
     """Keep jobs from returning memory to the system: searching all of pytest's memory takes 80 ms.
 

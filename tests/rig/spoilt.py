@@ -17,6 +17,7 @@ from tests.rig.pictures import (
     Exposure,
     Picture,
     expose,
+    half_side,
     random_room,
     to_linear,
     to_srgb,
@@ -43,11 +44,6 @@ class Flaw:
     cause: str
     alter: Callable[[Picture, Corners, int, Rng], Picture]
     every: bool = False
-
-
-def _half(corners: Corners) -> float:
-    middle = corners.mean(axis=0)
-    return float(np.linalg.norm(corners - middle, axis=1).mean() / 2**0.5)
 
 
 def hand(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
@@ -95,7 +91,7 @@ def other_size(picture: Picture, corners: Corners, size: int, rng: Rng) -> Pictu
 def glare(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
     """Return a lamp's reflection in a large part of the face."""
     height, width = picture.shape[:2]
-    half = _half(corners)
+    half = half_side(corners)
     x, y = corners.mean(axis=0) + half * rng.uniform(-0.5, 0.5, 2)
     across = (np.arange(width, dtype=np.float32)[None] - x) / (half * rng.uniform(0.7, 1.1))
     down = (np.arange(height, dtype=np.float32)[:, None] - y) / (half * rng.uniform(0.7, 1.1))
@@ -122,7 +118,7 @@ def dark(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
 
 
 def blur(picture: Picture, corners: Corners, size: int, rng: Rng) -> Picture:
-    sigma = 2 * _half(corners) / size * rng.uniform(0.35, 0.6)
+    sigma = 2 * half_side(corners) / size * rng.uniform(0.35, 0.6)
     return np.asarray(cv2.GaussianBlur(picture, (0, 0), sigma), np.uint8)
 
 
