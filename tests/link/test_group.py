@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -275,7 +275,7 @@ def test_who_waits_when_another_thread_closes_the_link_is_told():
 
 
 def test_traffic_is_counted_over_all_links():
-    line: Any = SimpleNamespace(statistics=SessionStatistics(10, 1, 10, 5, 7, 0))
+    line = SimpleNamespace(statistics=SessionStatistics(10, 1, 10, 5, 7, 0))
     traffic = LinkStatistics()
     traffic.note_opened(line)
     assert traffic.total == LinkRecord()

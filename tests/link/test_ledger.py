@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -36,7 +35,6 @@ async def test_what_is_known_while_a_plan_is_played_follows_it(link, rig):
     while not run.done() and rig.board.running:
         await asyncio.sleep(0.01)
         known, progress = link.ledger.last_positions, link.ledger.run
-        assert known is not None
         if progress is not None:
             reported.add(progress.moving_at_last_report())
         if known.moving and known.moving not in seen:
@@ -146,7 +144,7 @@ def test_motors_that_move_when_a_link_is_lost_are_noted(heard, after_s, moving):
 
 def test_a_person_is_asked_once_for_a_motor_that_a_reset_board_left_moving():
     """Learn of the interrupted turns without a fault, from the board's new boot number alone."""
-    motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 0, counts_only=True)
+    motor = SimpleNamespace(name="up", way_to_start=lambda at: 0, counts_only=True)
     ledger = PositionLedger()
     for boot, silent in ((1, ()), (1, ("up",)), (2, ())):
         ledger.board_ledger("main").moving_when_silent = silent

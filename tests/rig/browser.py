@@ -59,7 +59,7 @@ class Scene:
 
     async def open(self, size: dict[str, int] = DESK, **context: Any) -> BrowserPage:
         """Open the page in a new browser window, logged in and showing the robot's status."""
-        window = await self.browser.new_context(viewport=size, **context)  # type: ignore[arg-type]
+        window = await self.browser.new_context(viewport=size, **context)
         return await self.tab(window)
 
     async def tab(self, window: BrowserContext, url: str | None = None) -> BrowserPage:
@@ -122,7 +122,6 @@ async def scene(robot: str = "cubotino", speed: float = 20, **more: Any) -> Asyn
         page_served(folder, wanted=True) as url,
         open_browser() as browser,
     ):
-        assert url is not None
         yield Scene(stage, folder / "run" / SOCKET_NAME, url, browser)
 
 
@@ -209,7 +208,7 @@ async def assert_accessible(page: BrowserPage, where: str, *others: str) -> None
     found = await Axe().run(page)
     assert found.violations_count == 0, f"{where}: {found.generate_report()}"
     for scheme in others:
-        await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        await page.emulate_media(color_scheme=scheme)
         found = await Axe("0").run(page, options=COLOUR_RULES)  # its script is already loaded
         assert found.violations_count == 0, f"{where}, {scheme}: {found.generate_report()}"
 

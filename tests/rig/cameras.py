@@ -306,7 +306,6 @@ class FakePicamera2(_Library, SimulatedSensor):
     @property
     def seen_share(self) -> float:
         """The fraction of the sensor's width that pictures show."""
-        assert self.mode is not None
         return self.mode[1][2] / max(crop[2] for _, crop, _ in self.modes)
 
     def create_video_configuration(

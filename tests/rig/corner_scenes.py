@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.cube.orientation import all_orientations
-from tests.rig.pictures import Linear, expose, random_exposure
+from tests.rig.pictures import Linear, Rng, expose, random_exposure
 from tests.rig.scenes import (
     FACES,
     ROBOT,
@@ -89,12 +89,7 @@ def read_corners_outcome(cube: RenderedCorners) -> str:
 
 
 def _photograph(
-    state: str,
-    make: Make,
-    camera: _Camera,
-    scene: Linear,
-    light: tuple[int, float],
-    rng: np.random.Generator,
+    state: str, make: Make, camera: _Camera, scene: Linear, light: tuple[int, float], rng: Rng
 ) -> tuple[Frame, list[str]]:
     """Return a frame of the cube drawn into ``scene``, and the three faces in view.
 
@@ -147,7 +142,7 @@ class _Camera:
     middle: NDArray[np.float64]
 
     @classmethod
-    def random(cls, rng: np.random.Generator, towards: NDArray[np.float64]) -> _Camera:
+    def random(cls, rng: Rng, towards: NDArray[np.float64]) -> _Camera:
         """Return a camera in direction ``towards`` that has the cube in its picture."""
         shorter = min(RESOLUTION)
         distance = rng.uniform(6.0, 16.0)

@@ -332,10 +332,8 @@ class FakePlanner:
         progress: ProgressListener,
         aim: Aim = ANY_SOLVED,
     ) -> FakePlan:
-        for report in self.tables:
-            progress(report)
+        self.prepare(cancel, progress)
         if self.tables:
-            assert self.tables_done.wait(LIMIT_S)
             progress(replace(self.tables[-1], done=1.0))
         self.plans += 1
         self.planned_from.append(state)

@@ -151,7 +151,6 @@ def anonymous_kb(count: int, options: Sequence[str]) -> Iterator[int]:
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdin is not None and process.stdout is not None
         for _ in range(count):
             print(Cube.random(rng).facelets(), file=process.stdin, flush=True)
             answer = json.loads(process.stdout.readline())

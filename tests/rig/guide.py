@@ -16,7 +16,6 @@ from textual.pilot import Pilot
 from robot.api.client import RequestError
 from robot.api.endpoints import Endpoint
 from robot.calibration.step import Session
-from robot.cli.guide_screen import CalibrationApp
 from robot.guide.session import GuideSession, MakeDialog
 from robot.guide.state import DialogPress, DialogState
 from robot.settings import load_profile
@@ -56,7 +55,7 @@ class FakeCalibrationClient:
 
     @property
     def session(self) -> Session:
-        return Session(self, load_profile(self.robot))  # type: ignore[arg-type]
+        return Session(self, load_profile(self.robot))
 
     @property
     def moves(self) -> list[int]:
@@ -119,9 +118,7 @@ class ManualExecutor(Executor):
         self.waits = False
         self._tasks: list[Callable[[], object]] = []
 
-    def submit(  # type: ignore[override]
-        self, work: Callable[..., Any], /, *args: Any, **more: Any
-    ) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], /, *args: Any, **more: Any) -> Future[Any]:
         self._tasks.append(functools.partial(work, *args, **more))
         if not self.waits:
             self.finish()
@@ -175,7 +172,6 @@ class DialogRig:
 
     @property
     def value(self) -> str:
-        assert self.state.contents.value is not None
         return self.state.contents.value.text
 
     @property
@@ -186,7 +182,6 @@ class DialogRig:
 async def settle_app(pilot: Pilot[int]) -> None:
     """Wait until a :class:`CalibrationApp` shows the result of everything started so far."""
     app = pilot.app
-    assert isinstance(app, CalibrationApp)
     while True:
         handled = threading.Event()
         app.guide.later(handled.set)

@@ -17,6 +17,9 @@ from vision.locate.face import FaceGrid
 Linear = NDArray[np.float32]
 Picture = NDArray[np.uint8]
 Corners = NDArray[np.float64]
+Point = NDArray[np.float64]
+Rng = np.random.Generator
+Rgb = tuple[int, int, int]
 
 
 _VALUE = np.arange(256) / 255
@@ -85,7 +88,7 @@ class Exposure:
         return replace(self, gains=(red * factor, green * factor, blue * factor))
 
 
-def expose(scene: Linear, exposure: Exposure, rng: np.random.Generator) -> Picture:
+def expose(scene: Linear, exposure: Exposure, rng: Rng) -> Picture:
     """Return the photograph uint8[H, W, 3] of a scene float32[H, W, 3] of reflectances."""
     light = _light(scene.shape[0], scene.shape[1], exposure)
     linear = scene * light[..., None]
@@ -97,7 +100,7 @@ def expose(scene: Linear, exposure: Exposure, rng: np.random.Generator) -> Pictu
     return _compressed(to_srgb(linear), exposure.quality)
 
 
-def _noise(linear: Linear, exposure: Exposure, rng: np.random.Generator) -> Linear:
+def _noise(linear: Linear, exposure: Exposure, rng: Rng) -> Linear:
     """Return read noise, plus shot noise that grows with the square root of the light."""
     deviation = np.maximum(linear, 0)
     deviation *= np.float32(exposure.shot_noise**2)
@@ -153,10 +156,7 @@ def _compressed(image: Picture, quality: int | None) -> Picture:
 
 
 def random_exposure(
-    rng: np.random.Generator,
-    whole: np.random.Generator,
-    face: tuple[float, float, float],
-    harsh: float = 1.0,
+    rng: Rng, whole: Rng, face: tuple[float, float, float], harsh: float = 1.0
 ) -> Exposure:
     """Return the exposure of one face.
 
@@ -207,7 +207,7 @@ def _spoilt(quality: int, harsh: float) -> int:
     return max(20, round(100 - harsh * (100 - quality)))
 
 
-def random_room(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
+def random_room(rng: Rng, resolution: tuple[int, int]) -> Linear:
     """Return a table, a robot's beams, rails with holes, boxes and cables: anything but a cube."""
     width, height = resolution
     ground = rng.integers(10, 200, 3)
@@ -231,7 +231,7 @@ def random_room(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear
     return to_linear(image)
 
 
-def _clutter_colour(rng: np.random.Generator) -> tuple[int, int, int]:
+def _clutter_colour(rng: Rng) -> Rgb:
     if rng.random() < 0.6:
         grey = int(rng.integers(5, 220))
         return grey, grey, min(255, grey + int(rng.integers(0, 20)))
@@ -244,27 +244,17 @@ def half_side(corners: Corners) -> float:
     return float(np.linalg.norm(corners - corners.mean(axis=0), axis=1).mean() / 2**0.5)
 
 
-def as_pixel(point: NDArray[np.float64]) -> tuple[int, int]:
+def as_pixel(point: Point) -> tuple[int, int]:
     return int(point[0]), int(point[1])
 
 
-def _draw_box(
-    image: Picture,
-    start: NDArray[np.float64],
-    rng: np.random.Generator,
-    colour: tuple[int, int, int],
-) -> None:
+def _draw_box(image: Picture, start: Point, rng: Rng, colour: Rgb) -> None:
     extent = rng.uniform(0.03, 0.4, 2) * image.shape[0]
     box = cv2.boxPoints((start.tolist(), extent.tolist(), rng.uniform(0, 90)))
     cv2.fillConvexPoly(image, np.round(box * 16).astype(np.int32), colour, cv2.LINE_AA, 4)
 
 
-def _draw_beam(
-    image: Picture,
-    start: NDArray[np.float64],
-    rng: np.random.Generator,
-    colour: tuple[int, int, int],
-) -> None:
+def _draw_beam(image: Picture, start: Point, rng: Rng, colour: Rgb) -> None:
     """Draw a beam with a row of round holes, as in construction sets."""
     angle = rng.uniform(0, np.pi)
     along = np.array([np.cos(angle), np.sin(angle)])
@@ -281,9 +271,7 @@ def _draw_beam(
 SKIN = ((224, 172, 140), (198, 134, 98), (110, 70, 50))
 
 
-def with_hand(
-    picture: Picture, corners: Corners, rng: np.random.Generator, reach: float
-) -> Picture:
+def with_hand(picture: Picture, corners: Corners, rng: Rng, reach: float) -> Picture:
     """Return the picture with fingers over a face, reaching ``reach`` of its side in."""
     middle = corners.mean(axis=0)
     side = float(np.linalg.norm(corners[0] - corners[1]))
@@ -323,7 +311,7 @@ def in_the_left_part(corners: Corners) -> Corners:
     return (corners + 0.5) * 0.75 - 0.5
 
 
-def seated(corners: Corners, size: int, rng: np.random.Generator, slack: float = 0.06) -> FaceGrid:
+def seated(corners: Corners, size: int, rng: Rng, slack: float = 0.06) -> FaceGrid:
     """Return a calibrated place; the cube is off by up to ``slack`` of a sticker, as in reality."""
     grid = FaceGrid.from_corners(corners, size)
     return FaceGrid.from_corners(corners + rng.normal(0, slack * grid.pitch, 2), size)

@@ -35,7 +35,6 @@ class PinDriver:
         self.pulses = {name: float(a.positions_us[places[name]]) for name, a in servos.items()}
         for name, driver in self.robot.drivers.items():
             stepper = profile.actuators_of(Stepper)[name]
-            assert stepper.driver is not None
             driver.registers |= driver_setup(stepper, stepper.driver, ANY_OHM).registers
         for name, actuator in actuators:
             if isinstance(actuator, Stepper) and actuator.pins.enable is not None:

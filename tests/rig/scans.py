@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from solver.cube.cube import Cube, from_facelets
 from solver.cube.pocket import PocketCube
 from solver.errors import CubistError
-from tests.rig.pictures import temperature_rgb, to_linear
+from tests.rig.pictures import Rng, temperature_rgb, to_linear
 from tests.rig.scenes import SCHEMES, is_true, outcome_of, random_facelets
 from vision.decide.arrangements import Explanation
 from vision.decide.reader import CubeReading, read_cube
@@ -71,7 +71,7 @@ class Room:
         )
 
     @classmethod
-    def random(cls, rng: np.random.Generator) -> Room:
+    def random(cls, rng: Rng) -> Room:
         light = temperature_rgb(rng.uniform(2500, 8000))
         cast = light ** (1 - rng.uniform(0.45, 1.0))
         red, green, blue = (cast / cast.max()).tolist()
@@ -110,7 +110,7 @@ def synthetic_scan(
     return SyntheticScan(StickerColours.from_faces(looks), named)
 
 
-def _exchanged(truth: str, size: int, pairs: int, rng: np.random.Generator) -> str:
+def _exchanged(truth: str, size: int, pairs: int, rng: Rng) -> str:
     stickers = list(truth)
     middle = size * size // 2 if size % 2 else -1
     free = [i for i in range(len(stickers)) if i % size**2 != middle]
@@ -123,9 +123,7 @@ def _exchanged(truth: str, size: int, pairs: int, rng: np.random.Generator) -> s
     return "".join(stickers)
 
 
-def _look(
-    reflectance: Linear, letters: str, size: int, room: Room, rng: np.random.Generator
-) -> FaceColours:
+def _look(reflectance: Linear, letters: str, size: int, room: Room, rng: Rng) -> FaceColours:
     count = size * size
     reflectance = reflectance * (1 + 0.03 * rng.standard_normal((count, 1)))
     reflectance = reflectance * (1 + 0.02 * rng.standard_normal((count, 3)))
@@ -150,7 +148,7 @@ def _places(size: int, room: Room) -> Linear:
     return np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
 
 
-def _light(places: Linear, room: Room, rng: np.random.Generator) -> Linear:
+def _light(places: Linear, room: Room, rng: Rng) -> Linear:
     """Return the falloff, slope and shadow at the stickers of one face."""
     x, y = places.T
     light = (1 + room.slope[0] * x + room.slope[1] * y) * (1 - room.vignette * (x**2 + y**2) / 2)

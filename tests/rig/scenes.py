@@ -24,6 +24,7 @@ from tests.rig.pictures import (
     Corners,
     Exposure,
     Linear,
+    Rng,
     as_pixel,
     expose,
     half_side,
@@ -78,12 +79,12 @@ class Surroundings:
     corners.
     """
 
-    make: Callable[[Make, np.random.Generator], Make] = lambda make, rng: make
+    make: Callable[[Make, Rng], Make] = lambda make, rng: make
     share: tuple[float, float] = (0.3, 0.75)
     hand_held: bool = False
-    background: Callable[[np.random.Generator, tuple[int, int]], Linear] = random_room
-    hold: Callable[[Linear, Corners, np.random.Generator], None] = lambda *_: None
-    light: Callable[[Exposure, Corners, np.random.Generator], Exposure] = lambda lit, *_: lit
+    background: Callable[[Rng, tuple[int, int]], Linear] = random_room
+    hold: Callable[[Linear, Corners, Rng], None] = lambda *_: None
+    light: Callable[[Exposure, Corners, Rng], Exposure] = lambda lit, *_: lit
 
 
 ROBOT = Surroundings()
@@ -100,7 +101,7 @@ class RenderedCube:
     size: int
     facelets: str
     frames: dict[str, Frame]
-    corners: dict[str, NDArray[np.float64]]
+    corners: dict[str, Corners]
     about: str = ""
 
 
@@ -147,7 +148,7 @@ def render_cube(
     return RenderedCube(size, facelets, frames, corners, about)
 
 
-def random_facelets(size: int, rng: np.random.Generator) -> str:
+def random_facelets(size: int, rng: Rng) -> str:
     """Return a random legal state; even sizes have a random orientation."""
     if size == 2:
         return PocketCube.random(rng).facelets()
@@ -156,7 +157,7 @@ def random_facelets(size: int, rng: np.random.Generator) -> str:
     return _scrambled(size, rng).facelets()
 
 
-def _scrambled(size: int, rng: np.random.Generator) -> StickerCube:
+def _scrambled(size: int, rng: Rng) -> StickerCube:
     cube = StickerCube.solved(size)
     words = []
     for _ in range(20 * size):
@@ -167,7 +168,7 @@ def _scrambled(size: int, rng: np.random.Generator) -> StickerCube:
     return cube.apply(parse_moves(" ".join(words)))
 
 
-def random_make(rng: np.random.Generator, stickerless: bool | None) -> Make:
+def random_make(rng: Rng, stickerless: bool | None) -> Make:
     plain = bool(rng.random() < 0.4) if stickerless is None else stickerless
     scheme = list(SCHEMES)[rng.integers(len(SCHEMES))]
     white = not plain and rng.random() < 0.12
@@ -193,7 +194,7 @@ _SIDES = {
 }
 
 
-def _corners_of(side: str) -> NDArray[np.float64]:
+def _corners_of(side: str) -> Corners:
     """Return the corners of a side of the cube [-1, 1]^3, float64[4, 3], clockwise from its top
     left.
     """
@@ -214,11 +215,7 @@ class _Camera:
 
     @classmethod
     def random(
-        cls,
-        rng: np.random.Generator,
-        resolution: tuple[int, int],
-        max_tilt: float,
-        shares: tuple[float, float],
+        cls, rng: Rng, resolution: tuple[int, int], max_tilt: float, shares: tuple[float, float]
     ) -> _Camera:
         width, height = resolution
         distance = rng.uniform(5.0, 14.0)
@@ -233,7 +230,7 @@ class _Camera:
         roll = np.radians(np.clip(rng.normal(0, 6), -15, 15))
         return cls(resolution, tilt, rng.uniform(0, 2 * np.pi), roll, distance, focal, aim)
 
-    def jittered(self, rng: np.random.Generator) -> _Camera:
+    def jittered(self, rng: Rng) -> _Camera:
         """Return a slightly changed camera: a cube never lies in quite the same way twice."""
         shift = rng.normal(0, 0.008 * self.resolution[1], 2)
         aim = (self.aim[0] + shift[0], self.aim[1] + shift[1])
@@ -246,7 +243,7 @@ class _Camera:
         rolled = np.asarray(cv2.Rodrigues(np.array([0.0, 0.0, self.roll]))[0])
         return rolled @ tilted
 
-    def project(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def project(self, points: Corners) -> Corners:
         seen = points @ self.rotation.T + (0.0, 0.0, self.distance)
         # The camera aims at the middle of the front face.
         front = self.rotation @ np.array([0.0, 0.0, -1.0]) + (0.0, 0.0, self.distance)
@@ -260,13 +257,7 @@ class _Camera:
 
 
 def _draw_cube(
-    scene: Linear,
-    pose: _Camera,
-    facelets: str,
-    face: str,
-    size: int,
-    make: Make,
-    rng: np.random.Generator,
+    scene: Linear, pose: _Camera, facelets: str, face: str, size: int, make: Make, rng: Rng
 ) -> None:
     """Draw the front face and the sides of the cube that show past its edges."""
     others = [f for f in FACES if f != face]
@@ -289,7 +280,7 @@ def pixels_of_cell(corners: Corners, size: int) -> int:
     return int(np.clip(np.ceil(longest / size), 8, 200))
 
 
-def draw_face(stickers: str, size: int, make: Make, rng: np.random.Generator, cell: int) -> Linear:
+def draw_face(stickers: str, size: int, make: Make, rng: Rng, cell: int) -> Linear:
     """Return reflectances float32[size * cell, size * cell, 3] of a face seen straight on."""
     palette = SCHEMES[make.scheme]
     colours = to_linear(np.array([palette[s] for s in stickers], dtype=np.uint8))
@@ -325,9 +316,7 @@ def _cell_mask(make: Make, cell: int) -> tuple[Linear, Linear]:
     return mask.astype(np.float32), shade.astype(np.float32)
 
 
-def _print_logo(
-    flat: Linear, stickers: str, size: int, cell: int, rng: np.random.Generator
-) -> None:
+def _print_logo(flat: Linear, stickers: str, size: int, cell: int, rng: Rng) -> None:
     """Print a maker's logo on one white sticker of the face, if it has one, preferably the middle
     one.
     """
@@ -348,7 +337,7 @@ def _print_logo(
     patch[mask > 0] = ink
 
 
-def paste_face(scene: Linear, texture: Linear, corners: NDArray[np.float64]) -> None:
+def paste_face(scene: Linear, texture: Linear, corners: Corners) -> None:
     side = float(len(texture))
     source = np.array([[0, 0], [side, 0], [side, side], [0, side]], dtype=np.float32) - 0.5
     homography = cv2.getPerspectiveTransform(source, corners.astype(np.float32))
@@ -370,7 +359,7 @@ def paste_face(scene: Linear, texture: Linear, corners: NDArray[np.float64]) -> 
     area[:] = area * (1 - share) + placed * share
 
 
-def borderless(make: Make, rng: np.random.Generator, schemes: Sequence[str] = ()) -> Make:
+def borderless(make: Make, rng: Rng, schemes: Sequence[str] = ()) -> Make:
     """Return a stickerless cube whose pieces nearly touch, with hardly a line between equal
     colours.
     """
@@ -385,7 +374,7 @@ def borderless(make: Make, rng: np.random.Generator, schemes: Sequence[str] = ()
     )
 
 
-def white_bodied(make: Make, rng: np.random.Generator) -> Make:
+def white_bodied(make: Make, rng: Rng) -> Make:
     return replace(
         make,
         stickerless=False,
@@ -396,7 +385,7 @@ def white_bodied(make: Make, rng: np.random.Generator) -> Make:
     )
 
 
-def white_wall(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
+def white_wall(rng: Rng, resolution: tuple[int, int]) -> Linear:
     """Return a wall or a sheet of paper as white as a white sticker, with little structure."""
     width, height = resolution
     level = rng.integers(222, 250, 3).min() + rng.integers(-3, 4, 3)
@@ -405,7 +394,7 @@ def white_wall(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
     return np.asarray(wall * cv2.resize(coarse, (width, height))[..., None], dtype=np.float32)
 
 
-def room_with_skin(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
+def room_with_skin(rng: Rng, resolution: tuple[int, int]) -> Linear:
     """Return a room with a palm and an arm where the cube will be."""
     scene = random_room(rng, resolution)
     width, height = resolution
@@ -419,7 +408,7 @@ def room_with_skin(rng: np.random.Generator, resolution: tuple[int, int]) -> Lin
     return scene
 
 
-def fingers(scene: Linear, corners: Corners, rng: np.random.Generator) -> None:
+def fingers(scene: Linear, corners: Corners, rng: Rng) -> None:
     """Draw fingers from two opposite sides that reach a little over the face's edge."""
     middle = corners.mean(axis=0)
     side = float(np.linalg.norm(corners[0] - corners[1]))
@@ -443,7 +432,7 @@ def fingers(scene: Linear, corners: Corners, rng: np.random.Generator) -> None:
     _lay_skin(scene, cover, 0.06 * side, rng)
 
 
-def _lay_skin(scene: Linear, cover: Linear, roundness: float, rng: np.random.Generator) -> None:
+def _lay_skin(scene: Linear, cover: Linear, roundness: float, rng: Rng) -> None:
     """Draw skin where ``cover`` is 1, darker towards its edges."""
     tone = to_linear(np.array(SKIN[rng.integers(len(SKIN))], dtype=np.uint8))
     share = np.clip(cv2.GaussianBlur(cover, (0, 0), 0.8), 0, 1)[..., None]
@@ -452,9 +441,7 @@ def _lay_skin(scene: Linear, cover: Linear, roundness: float, rng: np.random.Gen
     scene[:] = scene * (1 - share) + tone.reshape(3) * shade * grain[..., None] * share
 
 
-def shining(
-    exposure: Exposure, corners: Corners, rng: np.random.Generator, least: int = 1
-) -> Exposure:
+def shining(exposure: Exposure, corners: Corners, rng: Rng, least: int = 1) -> Exposure:
     """Add lamps with broad reflections in the face."""
     half = half_side(corners)
     places = corners.mean(axis=0) + half * rng.uniform(-0.9, 0.9, (int(rng.integers(least, 4)), 2))
@@ -465,7 +452,7 @@ def shining(
     return replace(exposure, glare=exposure.glare + spots)
 
 
-def overexposed(exposure: Exposure, corners: Corners, rng: np.random.Generator) -> Exposure:
+def overexposed(exposure: Exposure, corners: Corners, rng: Rng) -> Exposure:
     """Overexpose until orange and yellow look alike, sometimes with a reflection."""
     shone = shining(exposure, corners, rng, least=0)
     return shone.brighter(rng.uniform(1.0, 1.9) / max(exposure.gains))

@@ -304,12 +304,10 @@ class SimulatedRunMotion(MotionController):
 
     def hit_emergency_stop(self) -> None:
         """Stop all boards like :meth:`emergency_stop`, from the loop that runs the motion."""
-        assert self._thread is not None
         self.stopping = self._run.loop.create_task(self._thread.link.emergency_stop())
 
     @property
     def link(self) -> Link:
-        assert self._thread is not None
         return self._thread.link.links[FIRST_BOARD]
 
     def _virtual_link(self) -> VirtualLink:

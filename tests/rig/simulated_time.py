@@ -16,7 +16,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from robot.link import LinkGroup, LinkThread
 from robot.settings.board_table import TICKS_PER_S
@@ -113,22 +113,16 @@ class BoardDied(RuntimeError):
     """The firmware's process ended or stopped answering."""
 
 
-class PinListener(Protocol):
-    """The other end of the pins, such as :class:`robot.twin.simulated.PinStream`."""
-
-    def feed(self, data: bytes) -> None:
-        """Handle records from the board, perhaps with half a record at the end."""
-
-
 class VirtualBoard:
     """A board running ``command``, a firmware program with its own options, from time 0.
 
-    ``listener`` receives the pin records; answers to it go through :meth:`answer`. Its clock is
+    ``listener.feed`` receives the pin records, perhaps with half a record at the end, as in
+    :class:`robot.twin.simulated.PinStream`; answers to it go through :meth:`answer`. Its clock is
     faster by ``drift``: 0.0001 is 100 ppm.
     """
 
     def __init__(self, command: Sequence[str | Path], drift: float = 0.0) -> None:
-        self.listener: PinListener | None = None
+        self.listener: Any = None
         self.running = True
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as its:
             self._pins, pins = socket.socketpair()

@@ -16,6 +16,7 @@ from tests.rig.pictures import (
     Corners,
     Exposure,
     Picture,
+    Rng,
     expose,
     half_side,
     random_room,
@@ -28,8 +29,6 @@ from vision.decide.reader import CubeReading, Unreadable
 from vision.decide.six_faces import locate_cube, read_located
 from vision.locate.face import NoFace
 from vision.locate.view_check import OddView
-
-Rng = np.random.Generator
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,7 +111,6 @@ class Bench:
     async def run(self, *arguments: str) -> tuple[int, str, str]:
         process = await self.spawn(*arguments)
         out, err = await process.communicate()
-        assert process.returncode is not None
         return process.returncode, out.decode(), err.decode()
 
     async def run_json(self, *arguments: str) -> tuple[int, list[Any]]:

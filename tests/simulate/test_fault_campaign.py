@@ -164,8 +164,8 @@ def test_what_stays_jammed_is_named_before_anything_else_turns(case):
 
 UNANSWERED, UNPLUGGED = ("link-lost", "no-answer"), ("link-lost", "port-missing")
 STOPPED = ("emergency-stop",)
-DEAD: Any = {"excused": STOPPED_DEAD}
-PLUG: Any = {"mend": "put-the-plug-back"}
+DEAD = {"excused": STOPPED_DEAD}
+PLUG = {"mend": "put-the-plug-back"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock, call
 
 import numpy as np
@@ -97,15 +96,15 @@ async def test_each_does_to_robot_board_or_cable_what_it_is_called(monkeypatch, 
 @pytest.mark.parametrize("corner", ["R", "U"])
 async def test_a_wrong_sticker_is_another_than_was_there(corner):
     letters = np.array(list(corner + "".join(face * 9 for face in "URFDLB")[1:]))
-    robot: Any = SimpleNamespace(body=SimpleNamespace(letters=letters))
-    studio: Any = SimpleNamespace(disturbances=SimpleNamespace(repainted={}))
+    robot = SimpleNamespace(body=SimpleNamespace(letters=letters))
+    studio = SimpleNamespace(disturbances=SimpleNamespace(repainted={}))
     await parse_injected_fault("wrong-sticker", ROBOT).inject(Scene(robot, studio, {}))
     assert studio.disturbances.repainted == {0: "U" if corner == "R" else "R"}
 
 
 async def test_each_happens_once_in_its_stage_and_everything_is_mended():
     robot, cable = SimulatedRobot(ROBOT, scrambled(3, 1)), Mock()
-    board: Any = BoardInScene(lambda: None, cable)
+    board = BoardInScene(lambda: None, cable)
     scene = Scene(robot, Studio(robot), {FIRST_BOARD: board})
     planned = [parse_injected_fault(text, ROBOT) for text in ("glare@think", "hand")]
     injection = FaultInjection(planned, scene, delay_s=3600.0)

@@ -74,7 +74,6 @@ def ask(capfd: pytest.CaptureFixture[str]) -> Ask:
 def told(line: bytes) -> Any:
     """Return the answer of the hands to a line of bytes."""
     simulation = running_simulation()
-    assert simulation is not None
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(simulation.hand_socket))
         connection.sendall(line + b"\n")
