@@ -1,13 +1,9 @@
-"""Calibration of a whole robot in simulated time: its session, and a camera whose pictures take
-robot time.
-"""
+"""Calibration of a whole robot in simulated time: its session, its cameras, its daemon."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -43,6 +39,7 @@ from tests.rig.fake_robot import management_of
 from tests.rig.profiles import SEEN
 from tests.rig.simulated_run import SimulatedRun
 from tests.rig.simulated_time import VirtualLink, VirtualLoop
+from tests.rig.workbench import spawn
 from vision.frame import Frame
 
 PERIOD_S = 1 / 30
@@ -98,10 +95,7 @@ class VirtualCamera:
 
     @contextmanager
     def filming(self) -> Iterator[None]:
-        """Run a motion on a pool thread that waits for another thread's pictures.
-
-        Only a trial that films starts its motion in this way.
-        """
+        """Run a trial's motion, on a pool thread, that waits for another thread's pictures."""
         if not threading.current_thread().name.startswith("ThreadPoolExecutor"):
             yield
             return
@@ -240,10 +234,7 @@ class SimulatedCalibration(Session):
 
 
 class SimulatedMotion(MotionController):
-    """Motion of the simulated robot with a calibrated profile; ``cameras`` may film it.
-
-    With a ``freezer`` several threads may use its link.
-    """
+    """Motion that ``cameras`` may film. With a ``freezer`` several threads may use its link."""
 
     def __init__(
         self,
@@ -404,13 +395,7 @@ class VirtualDaemon:
         await self.controller.close()
 
     async def command(self, *arguments: str) -> asyncio.subprocess.Process:
-        places = {"CUBIST_RUNTIME_DIR": self.folder, "CUBIST_STATE_DIR": self.folder / "state"}
-        return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "robot.cli.main", *arguments),
-            env=os.environ | {name: str(place) for name, place in places.items()},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
+        return await spawn(self.folder, *arguments)
 
     async def until_nobody_calibrates(self) -> None:
         async with asyncio.timeout(LIMIT_S):

@@ -35,6 +35,19 @@ LIMIT_S = 240.0
 POLL_S = 0.02
 
 
+async def spawn(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
+    """Start one of the user's commands, in a session of its own, for the daemon in ``folder``."""
+    places = {"CUBIST_RUNTIME_DIR": str(folder), "CUBIST_STATE_DIR": str(folder / "state")}
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "robot.cli.main", *arguments),
+        env=os.environ | places,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
 @dataclass
 class Bench:
     """A simulated robot; tests start, kill and restart firmware and daemons on it."""
@@ -98,15 +111,7 @@ class Bench:
         return self.folder / "state"
 
     async def spawn(self, *arguments: str) -> asyncio.subprocess.Process:
-        places = {"CUBIST_RUNTIME_DIR": str(self.folder), "CUBIST_STATE_DIR": str(self.state_dir)}
-        return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "robot.cli.main", *arguments),
-            env=os.environ | places,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
+        return await spawn(self.folder, *arguments)
 
     async def run(self, *arguments: str) -> tuple[int, str, str]:
         process = await self.spawn(*arguments)
