@@ -61,10 +61,7 @@ def built(name: str, *options: str, build: Sequence[str] = ()) -> Path:
 
 @pytest.fixture(scope="session")
 def fuzzers() -> Path:
-    """Return the folder with the fuzzing targets as libFuzzer programs.
-
-    `make test` makes sure that clang is installed.
-    """
+    """Return the folder with the fuzzing targets. `make test` makes sure that clang is there."""
     return built("firmware-fuzz", "-DCMAKE_C_COMPILER=clang", build=["--target", *FUZZ_TARGETS])
 
 

@@ -1,7 +1,4 @@
-"""Schedules that span two boards: started together by their clocks, ended together.
-
-Also a link on a thread.
-"""
+"""Schedules that span two boards, started together by their clocks. Also a link on a thread."""
 
 from __future__ import annotations
 
@@ -69,10 +66,7 @@ alike_and_pi = pytest.mark.parametrize("boards", [(), PI], indirect=True, ids=["
 
 @pytest.fixture
 def boards(request: pytest.FixtureRequest) -> Iterator[Boards]:
-    """Yield two homed boards, left and right, with a pusher each.
-
-    The right one is a Raspberry Pi if requested.
-    """
+    """Yield two homed boards with a pusher each, the right one with the program requested."""
     second = getattr(request, "param", ())
     with two_boards([program("cubist-firmware-host")], second) as (loop, rigs):
         links = {
@@ -179,10 +173,7 @@ async def test_a_group_does_at_all_boards_what_a_link_does_at_one(boards):
 
 
 def losing_time(monkeypatch: pytest.MonkeyPatch, board: VirtualBoard, starts: int) -> list[float]:
-    """Stop a board's clock for ``LOST_S`` after the comparison, in the first ``starts`` starts.
-
-    Return the list of the times lost.
-    """
+    """Stop a board's clock after the comparison, in the first starts. Return the times lost."""
     lost: list[float] = []
     choose = CommonStart.choose_ticks
 

@@ -302,10 +302,7 @@ async def test_a_board_of_another_protocol_is_named_with_both(host_rig, monkeypa
 
 @pytest.mark.long
 async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(uno, monkeypatch):
-    """Send bytes faster than the receive interrupt ends.
-
-    The step interrupt lets only single instructions pass.
-    """
+    """Send bytes faster than the receive interrupt ends, between steps without a pause."""
     monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
     limits = StepperLimits(start_speed=STARVING, max_speed=STARVING, acceleration=1e6)
     setups = tuple(

@@ -1,7 +1,4 @@
-"""A serial port whose library raises every possible error, and this computer's firmware.
-
-The firmware is behind a real pseudo-terminal.
-"""
+"""A serial port, here a pseudo-terminal, whose library raises every possible error."""
 
 from __future__ import annotations
 

@@ -50,10 +50,7 @@ def test_frames_are_as_the_firmware_expects_them():
 
 
 class LossyLine(RuleBasedStateMachine):
-    """A sender under test, a model of the firmware's receiver, and a line between them.
-
-    The line loses, repeats and delays.
-    """
+    """A sender, a model of the firmware's receiver, and a line that loses, repeats and delays."""
 
     def __init__(self) -> None:
         super().__init__()

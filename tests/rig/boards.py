@@ -178,9 +178,7 @@ every_board = pytest.mark.parametrize(
     ["host_rig", "linux_rig", "uno", pytest.param("pico", marks=pytest.mark.long)],
     indirect=True,
 )
-"""The firmware for this computer, for a Raspberry Pi, for the Uno under simavr, and for the Pico
-under rp2040js.
-"""
+"""The firmware for this computer, for a Raspberry Pi, and for Uno and Pico in an emulator."""
 
 
 def is_fault(code: str, detail: str | None = None) -> Callable[[RobotError], bool]:

@@ -1,7 +1,4 @@
-"""Fake cameras: one that shows painted pictures, and stand-ins for camera libraries.
-
-The stand-ins behave like the real libraries, faults included.
-"""
+"""A camera that shows painted pictures, and stand-ins for camera libraries with their faults."""
 
 from __future__ import annotations
 
@@ -397,11 +394,7 @@ V4L2_RAISES: dict[str, tuple[Exception, ...]] = dict.fromkeys(
 
 
 class FakeV4l2(_Library):
-    """cv2.VideoCapture on a V4L2 device, which buffers old pictures and restarts when its format
-    changes.
-
-    ``formats``: the formats that the camera has.
-    """
+    """cv2.VideoCapture on a V4L2 device with some ``formats``, which buffers old pictures."""
 
     FRAME_US = 33_000
     YUYV, MJPG = (float(cv2.VideoWriter.fourcc(*name)) for name in ("YUYV", "MJPG"))

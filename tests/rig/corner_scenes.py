@@ -91,10 +91,7 @@ def read_corners_outcome(cube: RenderedCorners) -> str:
 def _photograph(
     state: str, make: Make, camera: _Camera, scene: Linear, light: tuple[int, float], rng: Rng
 ) -> tuple[Frame, list[str]]:
-    """Return a frame of the cube drawn into ``scene``, and the three faces in view.
-
-    ``light``: the number of the room and its harshness.
-    """
+    """Return a frame of the cube and its three faces in view. ``light``: room and harshness."""
     size = round((len(state) / 6) ** 0.5)
     seen = {}
     for number, face in enumerate(FACES):

@@ -63,9 +63,7 @@ PLAIN = Frame(np.full((6, 8, 3), 188, np.uint8), "top", 0)
 
 @dataclass
 class FakeMotionController:
-    """A controller that logs requests, raises the next fault of the list, and waits while ``hold``
-    is set.
-    """
+    """A controller that logs requests, raises the next fault, and waits while ``hold`` is set."""
 
     faults: list[Exception | None] = field(default_factory=list)
     done: list[str] = field(default_factory=list)

@@ -31,8 +31,7 @@ OTHER_PINS = {
 """Pins at the first board for the arms of Soltvvo's second one."""
 OTHER_SENSORS = {"left": 16, "back": 17}
 STOPPED_DEAD = frozenset({"lost-steps"})
-"""The effect of an emergency stop on a motor at full speed: its position is lost and not relied on.
-"""
+"""The effect of an emergency stop on a motor at full speed, whose position is lost."""
 
 EARLY_S = 0.2
 """A time early in the turns of a robot that solves in a second."""
@@ -60,9 +59,7 @@ def with_sensors() -> RobotProfile:
 
 
 def without_sensors() -> RobotProfile:
-    """Return Soltvvo with four arms on one board and no sensors: only the board knows their
-    positions.
-    """
+    """Return Soltvvo on one board and without sensors: only the board knows the positions."""
     document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
     del document["boards"], document["link"]
     for name, actuator in document["actuators"].items():
@@ -125,9 +122,7 @@ def assert_solved(verdict: Verdict, excused: frozenset[str] = frozenset()) -> No
 
 
 def cut_the_power_of(name: str) -> FaultAction:
-    """Return a power cut of a board, or of a Pi's program. Its USB adapter goes with it; both
-    return.
-    """
+    """Return a short power cut of a board or a Pi's program, and of its USB adapter."""
 
     def cut(r: SimulatedRun) -> None:
         r.ports[name].unplug(attempts=2)
@@ -200,10 +195,7 @@ def speak_for_an_old_session(r: SimulatedRun) -> None:
 
 
 def flip_every_bit(r: SimulatedRun) -> None:
-    """Send every kind of frame, with each of its bits flipped in turn.
-
-    Send a few at a time, so that the host's own frames still get through.
-    """
+    """Send every kind of frame with each bit flipped, a few at a time among the host's own."""
     frames = _flipped_frames(r.motion.link.session.number)
 
     def send_some() -> None:

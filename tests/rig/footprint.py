@@ -1,6 +1,4 @@
-"""Memory of a process, at rest and at its peak: a daemon over many solves, and `cubist solve -`
-over many cubes.
-"""
+"""Memory of a daemon over many solves and of `cubist solve -`, at rest and at its peak."""
 
 from __future__ import annotations
 

@@ -195,9 +195,7 @@ _SIDES = {
 
 
 def _corners_of(side: str) -> Corners:
-    """Return the corners of a side of the cube [-1, 1]^3, float64[4, 3], clockwise from its top
-    left.
-    """
+    """Return the corners of a side of the cube [-1, 1]^3, clockwise from its top left."""
     normal, right, down = (np.array(axis, dtype=float) for axis in _SIDES[side])
     signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
     return np.array([normal + x * right + y * down for x, y in signs])
@@ -317,9 +315,7 @@ def _cell_mask(make: Make, cell: int) -> tuple[Linear, Linear]:
 
 
 def _print_logo(flat: Linear, stickers: str, size: int, cell: int, rng: Rng) -> None:
-    """Print a maker's logo on one white sticker of the face, if it has one, preferably the middle
-    one.
-    """
+    """Print a maker's logo on a white sticker of the face, if any, preferably the middle one."""
     white = [i for i, s in enumerate(stickers) if s == "U"]
     if not white:
         return
@@ -360,9 +356,7 @@ def paste_face(scene: Linear, texture: Linear, corners: Corners) -> None:
 
 
 def borderless(make: Make, rng: Rng, schemes: Sequence[str] = ()) -> Make:
-    """Return a stickerless cube whose pieces nearly touch, with hardly a line between equal
-    colours.
-    """
+    """Return a stickerless cube with hardly a line between equal colours."""
     return replace(
         make,
         stickerless=True,
@@ -481,9 +475,7 @@ def render_scene(kind: str, seed: int, size: int = 3, faces: str = FACES) -> Ren
 
 
 def _lit(kelvin: float, level: float, shaded: bool, exposure: Exposure, *_: object) -> Exposure:
-    """Return the light of one lamp. If ``shaded``, it comes from the side and leaves a part in
-    shadow.
-    """
+    """Return the light of one lamp. If ``shaded``, it comes from the side with a shadow."""
     colour = temperature_rgb(kelvin) ** np.float32(0.6)
     red, green, blue = (level * colour / colour.max()).tolist()
     lit = replace(exposure, gains=(red, green, blue))

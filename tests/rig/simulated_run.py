@@ -148,9 +148,7 @@ class SimulatedRun:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """Switch everything off. Fail for a fault that never happened: it was too late and tested
-        nothing.
-        """
+        """Switch everything off. Fail for a fault that came too late to happen."""
         self._opened.close()
         assert kind is not None or not self._awaited, f"never happened: {self._awaited}"
 
@@ -348,10 +346,7 @@ class FirstSolutionPlanner(SolvePlanner):
 
 
 class TruthfulScanner(Scanner):
-    """A scanner without cameras: the simulated robot tells it what they would see.
-
-    There are no pictures whose view could be doubtful.
-    """
+    """A scanner without cameras: the simulated robot tells it what they would see."""
 
     def __init__(self, profile: RobotProfile, robot: SimulatedRobot) -> None:
         super().__init__(profile, {})

@@ -29,13 +29,11 @@ BUSY_STEP_TICKS = 1_000
 QUIET_STEP_TICKS = 10_000
 
 Pass = Callable[[int], bool]
-"""A function that lets a number of ticks pass and returns whether a result worth waiting for came.
-"""
+"""A function that lets ticks pass and returns whether a result worth waiting for came."""
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """A loop that runs due callbacks. When none is due, time passes here and in all attached
-    worlds.
+    """A loop in which time passes, here and in all attached worlds, when no callback is due.
 
     It is not for coroutines that wait for other threads: an eternity may pass for them meanwhile.
     """
@@ -124,18 +122,14 @@ class VirtualBoard:
     def __init__(self, command: Sequence[str | Path], drift: float = 0.0) -> None:
         self.listener: Any = None
         self.running = True
-        with contextlib.ExitStack() as ours, contextlib.ExitStack() as its:
-            self._pins, pins = socket.socketpair()
-            self._serial, serial = socket.socketpair()
-            for stack, ends in ((ours, (self._pins, self._serial)), (its, (pins, serial))):
-                for end in ends:
-                    stack.callback(end.close)
-            self._pins.settimeout(LIMIT_S)
-            self._serial.setblocking(False)
+        self._pins, pins = socket.socketpair()
+        self._serial, serial = socket.socketpair()
+        self._pins.settimeout(LIMIT_S)
+        self._serial.setblocking(False)
+        with pins, serial:
             numbers = serial.fileno(), pins.fileno()
             options = ("--granted", "--serial-fd", str(numbers[0]), "--pins", str(numbers[1]))
             self.process = subprocess.Popen([*map(str, command), *options], pass_fds=numbers)
-            ours.pop_all()
         self._drift = drift
         self._owed = 0.0
         self._rest = b""

@@ -163,10 +163,7 @@ def spoil(photos: RenderedCube, flaw: Flaw, seed: int) -> tuple[RenderedCube, st
 
 
 def told(photos: RenderedCube) -> tuple[str, OddView | None]:
-    """Return the outcome of reading a set, and the trouble reported for one of its pictures.
-
-    The outcome is that of :func:`tests.rig.scenes.outcome_of`.
-    """
+    """Return the outcome of reading a set, and the trouble reported for one of its pictures."""
     found: list[OddView | None] = []
 
     def read() -> CubeReading:

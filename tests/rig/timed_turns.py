@@ -86,9 +86,7 @@ def of_three_faces(model: CostModel) -> CostModel:
 
 
 def six_motors() -> CostModel:
-    """Return a model: a quarter turn takes 20 ms, opposite faces together as long as the longer
-    turn.
-    """
+    """Return a model: quarters take 20 ms, opposite faces together as long as the longer turn."""
     costs = np.array(
         [32_000 if 2 in composite_of(c)[1:] else 20_000 for c in range(COMPOSITES)], dtype=np.uint32
     )

@@ -78,10 +78,7 @@ def demo_folder() -> Iterator[Path]:
 
 @pytest.fixture
 def start_demo(demo_folder: Path) -> Iterator[Callable[..., DemoRun]]:
-    """Yield a function that starts ``cubist demo --json`` with more arguments.
-
-    Demos still running at the end are ended.
-    """
+    """Yield a function that starts ``cubist demo --json``. Demos left at the end are killed."""
     runs: list[DemoRun] = []
 
     def start(*arguments: str) -> DemoRun:

@@ -98,10 +98,7 @@ def test_the_driver_that_has_failed_is_shown():
 )
 @FIRMWARE
 def test_a_driver_that_fails_in_a_turn_ends_the_job_by_its_name(firmware, name, subject, code):
-    """Check that the other motors finish their turns.
-
-    Then nothing moves until the driver is repaired and the job started again.
-    """
+    """Check that the other motors finish their turns, and nothing moves until it is repaired."""
     with solving(firmware, inject(name, subject)) as run:
         verdict = run.solve()
         assert (verdict.fault, verdict.violations) == (code, ())

@@ -78,10 +78,7 @@ def test_a_camera_that_was_not_built_as_drawn_sees_otherwise():
 
 
 def letters_seen(image: Image) -> str:
-    """Return the letters at the profile's places of the stickers of site U.
-
-    They follow from the direction of colour: light may change the brightness.
-    """
+    """Return the letters at site U by the direction of colour: light may change the brightness."""
     camera = CUBOTINO.cameras[0]
     quad = np.array(camera.views[0].quad, dtype=np.float32)
     corners = quad * np.array(camera.resolution, dtype=np.float32)
