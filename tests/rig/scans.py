@@ -61,31 +61,23 @@ class Room:
     noise: float
     glare: float
 
-    def harsher(self, factor: float) -> Room:
-        return replace(
-            self,
-            noise=self.noise * factor,
-            glare=self.glare * factor,
-            haze=self.haze * factor,
-            jump=self.jump * factor**0.5,
-        )
-
     @classmethod
-    def random(cls, rng: Rng) -> Room:
+    def random(cls, rng: Rng, harsh: float) -> Room:
+        """Return a random room; ``harsh`` multiplies the disturbances of a scan."""
         light = temperature_rgb(rng.uniform(2500, 8000))
         cast = light ** (1 - rng.uniform(0.45, 1.0))
         red, green, blue = (cast / cast.max()).tolist()
         return cls(
             cast=(red, green, blue),
             level=float(np.exp(rng.uniform(np.log(0.06), np.log(1.1)))),
-            jump=0.45 if rng.random() < 0.15 else 0.18,
+            jump=(0.45 if rng.random() < 0.15 else 0.18) * harsh**0.5,
             slope=(float(rng.uniform(-0.35, 0.35)), float(rng.uniform(-0.35, 0.35))),
             vignette=float(rng.uniform(0, 0.5)),
             reach=float(rng.uniform(0.3, 0.75)),
             shadow=float(rng.uniform(0.35, 0.75)) if rng.random() < 0.25 else 1.0,
-            haze=float(rng.uniform(0, 0.02)),
-            noise=float(rng.uniform(0.0003, 0.002)),
-            glare=float(rng.choice((0.0, 0.02, 0.05))),
+            haze=float(rng.uniform(0, 0.02)) * harsh,
+            noise=float(rng.uniform(0.0003, 0.002)) * harsh,
+            glare=float(rng.choice((0.0, 0.02, 0.05))) * harsh,
         )
 
 
@@ -100,7 +92,7 @@ def synthetic_scan(
     truth = random_facelets(size, rng)
     shown = _exchanged(truth, size, exchanged, np.random.default_rng([seed, size, 8]))
     scheme = list(SCHEMES)[rng.integers(len(SCHEMES))]
-    room = Room.random(rng).harsher(harsh)
+    room = Room.random(rng, harsh)
     palette = {f: to_linear(np.array([c], dtype=np.uint8))[0] for f, c in SCHEMES[scheme].items()}
     looks = {}
     for number, face in enumerate(FACES):

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from robot.api.calibrations import Calibration
 from robot.calibration.step import Asked, Bench, Found, Session, Trial
@@ -262,8 +262,6 @@ class SimulatedMotion(MotionController):
         return SharedVirtualLink(run.loop, links, self._freezer)
 
 
-T = TypeVar("T")
-
 PATIENCE_S = 20.0
 """Real seconds. A stop while nothing moves sends no order to the board."""
 
@@ -278,7 +276,7 @@ class SharedVirtualLink(VirtualLink):
         super().__init__(loop, links)
         self._freezer = freezer
 
-    def wait(self, work: Coroutine[object, object, T]) -> T:
+    def wait(self, work: Coroutine[object, object, Any]) -> Any:
         loop = self._simulated
         done = asyncio.run_coroutine_threadsafe(work, loop)
         self._freezer.thaw()

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from unittest.mock import patch
 
 import numpy as np
@@ -61,7 +61,6 @@ SEARCH_S = 60.0
 """Far more time than a first solution takes."""
 NO_FRAME = Frame(np.zeros((8, 8, 3), dtype=np.uint8), "none", 0)
 
-T = TypeVar("T")
 FaultAction = Callable[["SimulatedRun"], None]
 
 
@@ -170,7 +169,7 @@ class SimulatedRun:
         with patch.object(log, "disabled", True), kept_memory():
             return asyncio.run(self._solve(starts, killed, at_rest, asked))
 
-    def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
+    def calibrate(self, work: Callable[[Machine, RobotProfile], Any]) -> Any:
         """Return the result of ``work`` with the robot of a daemon in maintenance."""
         motion = SimulatedRunMotion(self)
         try:

@@ -16,7 +16,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from robot.link import LinkGroup, LinkThread
 from robot.settings.board_table import TICKS_PER_S
@@ -318,9 +318,6 @@ class VirtualPort:
         return spoke
 
 
-T = TypeVar("T")
-
-
 class VirtualLink(LinkThread[LinkGroup]):
     """A :class:`robot.link.LinkThread` without a thread; the callers' threads run the loop."""
 
@@ -328,7 +325,7 @@ class VirtualLink(LinkThread[LinkGroup]):
         self._simulated = loop
         self.link = links
 
-    def wait(self, work: Coroutine[object, object, T]) -> T:
+    def wait(self, work: Coroutine[object, object, Any]) -> Any:
         return self._simulated.run_until_complete(work)
 
     def close(self) -> None:

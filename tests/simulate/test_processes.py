@@ -103,10 +103,6 @@ def board() -> Iterator[tuple[int, Path]]:
     os.close(slave)
 
 
-def opened(link: Path) -> int:
-    return os.open(link, os.O_RDWR | os.O_NOCTTY)
-
-
 async def read(descriptor: int, count: int) -> bytes:
     data = b""
     async with asyncio.timeout(LIMIT_S):
@@ -120,7 +116,7 @@ async def test_a_cable_carries_bytes_unchanged_but_for_its_noise(board, tmp_path
     every_byte = bytes(range(256))
     cable = Cable(port, tmp_path / "link", seed=1)
     with cable.plug_in():
-        daemon = opened(tmp_path / "link")
+        daemon = os.open(tmp_path / "link", os.O_RDWR | os.O_NOCTTY)
         os.write(daemon, every_byte)
         assert await read(firmware, 256) == every_byte
         os.write(firmware, every_byte)

@@ -28,26 +28,22 @@ from solver.errors import ExitCode
 SOLVED = "".join(letter * 9 for letter in "URFDLB")
 
 
-def run_record(**more: Any) -> RunRecord:
-    usual: dict[str, Any] = {
-        "id": "000001",
-        "kind": "solve",
-        "robot": "cubotino",
-        "started_at": datetime(2024, 1, 1, tzinfo=UTC),
-        "outcome": "solved",
-        "moves": "R U2 F'",
-        "planned_us": 70_000_000,
-        "executed_us": 70_000_000,
-        "timings_s": {"search": 1.0},
-    }
-    return RunRecord(**usual | more)
-
-
 def outcome(
     solved: bool = True, violations: int = 0, ended: str = "solved", **more: Any
 ) -> DemoOutcome:
-    reason = "" if ended == "solved" else "the lid is jammed"
-    record = run_record(outcome=ended, reason=reason, **more)
+    record = RunRecord(
+        id="000001",
+        kind="solve",
+        robot="cubotino",
+        started_at=datetime(2024, 1, 1, tzinfo=UTC),
+        outcome=ended,
+        reason="" if ended == "solved" else "the lid is jammed",
+        moves="R U2 F'",
+        planned_us=70_000_000,
+        executed_us=70_000_000,
+        timings_s={"search": 1.0},
+        **more,
+    )
     found = tuple(Violation(1, "flip-held", "the cube was flipped") for _ in range(violations))
     return DemoOutcome(solved, found, record, scan_s=12.5, turn_s=70.0, facelets=SOLVED)
 
