@@ -11,6 +11,7 @@ from robot.text.faults import FAULTS, RobotError
 from robot.twin.cube import scrambled
 from robot.twin.studio import Studio
 from tests.rig.boards import is_fault
+from tests.rig.profiles import changed
 from tests.rig.simulated_run import SimulatedRun, TimedFault
 
 PROFILE = load_profile("four-arm-skr-pico")
@@ -30,13 +31,6 @@ def solving(firmware: str, *faults: TimedFault) -> SimulatedRun:
     return SimulatedRun(PROFILE, scrambled(3, 1), firmware=firmware, faults=faults)
 
 
-def with_load(friction: float) -> RobotProfile:
-    document = PROFILE.model_dump(mode="json", exclude_unset=True)
-    loads = {name: {"friction": friction} for name in MOTORS}
-    document["simulation"]["actuators"] |= loads
-    return RobotProfile.model_validate(document)
-
-
 def inject(name: str, subject: str = "") -> TimedFault:
     def happen(run: SimulatedRun) -> None:
         boards = {"first": BoardInScene(lambda: None, None)}
@@ -51,7 +45,8 @@ def inject(name: str, subject: str = "") -> TimedFault:
 )
 def test_homing_finds_the_stop_without_a_switch_at_any_load(friction, times):
     """Home from positions where a hand left the motors, and check where they end."""
-    with SimulatedRun(with_load(friction), scrambled(3, 1)) as run:
+    loads = {f"simulation.actuators.{name}": {"friction": friction} for name in MOTORS}
+    with SimulatedRun(changed("four-arm-skr-pico", loads), scrambled(3, 1)) as run:
 
         def work(machine: Machine, _: RobotProfile) -> None:
             for number in range(times):
