@@ -293,24 +293,20 @@ FINER = 16
 TOO_MANY_STEPS_PER_S = 70_000
 
 
-def too_fast() -> RobotProfile:
-    """Return the robot with sensors, with microsteps too fine for the chip to keep up."""
+def test_more_steps_than_the_chip_can_make_end_by_name(monkeypatch):
+    """Use microsteps too fine for the chip, and omit the host's check."""
+    monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
     document = with_sensors().model_dump(mode="json", exclude_unset=True)
     for motor in document["actuators"].values():
         motor["steps_per_turn"] *= FINER
         motor["turn_check"]["every_steps"] *= FINER
         motor["start_speed_steps_per_s"] = motor["max_speed_steps_per_s"] = TOO_MANY_STEPS_PER_S
         motor["max_acceleration_steps_per_s2"] = 1_000_000
-    return RobotProfile.model_validate(document)
-
-
-def test_more_steps_than_the_chip_can_make_end_by_name(monkeypatch):
-    """Omit the host's check; the remedy is to request less."""
-    monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
-    with SimulatedRun(too_fast(), scrambled(3, 1), firmware="avr") as r:
+    too_fast = RobotProfile.model_validate(document)
+    with SimulatedRun(too_fast, scrambled(3, 1), firmware="avr") as r:
         verdict = r.solve()
-        assert verdict.state is RobotState.FAULT and verdict.fault in {"overload", "hung"}
-        assert {violation.kind for violation in verdict.violations} <= STOPPED_DEAD
+    assert verdict.state is RobotState.FAULT and verdict.fault in {"overload", "hung"}
+    assert {violation.kind for violation in verdict.violations} <= STOPPED_DEAD
 
 
 EVERY_S = {"four-arm": 0.65, "two-arm": 3.2, "no-sensors": 0.2, "two-arm-2x2x2": 0.8}
