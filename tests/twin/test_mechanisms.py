@@ -265,18 +265,16 @@ FREE, HELD, HALF_WAY = 0.0, 10.0, 5.0
 
 
 class Table:
-    """A flipper with a table and a lid, and the violations it reports."""
+    """A flipper with a table and a lid, or other arms, and the violations it reports."""
 
-    def __init__(self) -> None:
+    def __init__(self, *arms: SimulatedArm) -> None:
         self.reported: list[str] = []
-        self.flipper = Flipper(
-            scrambled(3, 1),
-            "table",
-            [SimulatedArm("lid", PLACES)],
-            TOLERANCE,
-            lambda kind, *_: self.reported.append(kind),
-        )
-        self.at(0.0)
+        arms = arms or (SimulatedArm("lid", PLACES),)
+        self.flipper = Flipper(scrambled(3, 1), "table", arms, TOLERANCE, self._hear)
+        self.flipper.update({"table": 0.0} | {arm.name: FREE for arm in arms})
+
+    def _hear(self, kind: str, *_: str) -> None:
+        self.reported.append(kind)
 
     def at(self, table: float, lid: float = FREE) -> None:
         self.flipper.update({"table": table, "lid": lid})
@@ -363,12 +361,8 @@ def test_a_cube_that_was_lifted_far_enough_rolls_once():
 
 
 def test_a_cube_that_an_arm_holds_is_not_rolled_by_another():
-    reported: list[str] = []
-    lid = SimulatedArm("lid", PLACES[:2])
     tipper = SimulatedArm("tipper", (PLACES[0], PLACES[2]))
-    flipper = Flipper(
-        scrambled(3, 1), "table", [lid, tipper], TOLERANCE, lambda kind, *_: reported.append(kind)
-    )
+    table = Table(SimulatedArm("lid", PLACES[:2]), tipper)
     for held, tipped in ((FREE, FREE), (HALF_WAY, FREE), (HELD, FREE), (HELD, -5.0), (HELD, -10.0)):
-        flipper.update({"table": 0.0, "lid": held, "tipper": tipped})
-    assert reported == ["flip-held"]
+        table.flipper.update({"table": 0.0, "lid": held, "tipper": tipped})
+    assert table.reported == ["flip-held"]
