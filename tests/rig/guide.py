@@ -22,7 +22,7 @@ from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
-from tests.rig.profiles import answered
+from tests.rig.profiles import kept
 
 SCRAMBLED = scrambled(3, 1).facelets()
 
@@ -94,7 +94,7 @@ class FakeCalibrationClient:
             self.values = {key: value for key, value in merged.items() if value is not None}
         if path == "/calibration/undo":
             self.values = self._before.pop()
-        return answered(self.robot, self.values)
+        return kept(self.robot, self.values).model_dump(mode="json")
 
     def _move(self, name: str, target: int | None, begin_at: int | None) -> dict[str, Any]:
         if not 900 <= (target or 1500) <= 2100:

@@ -42,10 +42,6 @@ def kept(robot: str, values: JsonMapping) -> Calibration:
     return Calibration(robot=robot).changed(values, dict.fromkeys(values, SEEN))
 
 
-def answered(robot: str, values: JsonMapping) -> dict[str, Any]:
-    return kept(robot, values).model_dump(mode="json")
-
-
 NOBODY = 65_534
 
 
