@@ -171,6 +171,7 @@ def test_a_run_shows_how_it_went(store, capfd):
         "0.50 s  homing",
     ):
         assert words in shown
+    assert "waited for times ms p50 p99 capture 2 40.0 10.0 30.0" in " ".join(shown.split())
     keep(store, outcome=Outcome.FAULT, reason=fault.cause, faults=[fault], greedy_us=2_000_000)
     failed = "\n".join(lines(capfd, "runs", "show", "2"))
     assert "run 000002 fault after" in failed and "saved" not in failed

@@ -50,9 +50,7 @@ def profile_name() -> str:
 
 
 @pytest.fixture
-def maintenance_of(
-    tmp_path: Path, profile_name: str
-) -> Callable[[JobController, FakeMachine], Maintenance]:
+def maintenance_of(tmp_path, profile_name) -> Callable[[JobController, FakeMachine], Maintenance]:
     """Return a function that makes the maintenance of a controller whose robot has that profile."""
 
     def make(controller: JobController, fake: FakeMachine) -> Maintenance:
@@ -74,13 +72,7 @@ def eventually() -> Callable[[threading.Event], Any]:
 
 
 @pytest.fixture
-def daemon(
-    fake: Any,
-    maintenance_of: Any,
-    profile_name: str,
-    short_folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Any]:
+def daemon(fake, maintenance_of, profile_name, short_folder, monkeypatch) -> Iterator[Any]:
     """Run the fake robot's daemon on a thread and yield the fake."""
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     monkeypatch.setenv("CUBIST_STATE_DIR", str(short_folder / "state"))
@@ -93,13 +85,10 @@ def daemon(
         await controller.open()
         loop = asyncio.get_running_loop()
         ended.append(lambda: loop.call_soon_threadsafe(controller.ended.set))
-        management = management_of(
-            controller, short_folder / "owner", profile=profile_name, is_supervised=True
-        )
-        async with serving(
-            make_app(controller, maintenance_of(controller, fake), management, "1.2.3"),
-            short_folder / "control.sock",
-        ):
+        folder = short_folder / "owner"
+        management = management_of(controller, folder, profile=profile_name, is_supervised=True)
+        app = make_app(controller, maintenance_of(controller, fake), management, "1.2.3")
+        async with serving(app, short_folder / "control.sock"):
             ready.set()
             await controller.ended.wait()
         await controller.close()
@@ -115,9 +104,7 @@ def daemon(
 
 
 @pytest.fixture
-async def path(
-    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
-) -> AsyncIterator[Path]:
+async def path(controller, fake, maintenance_of, short_folder) -> AsyncIterator[Path]:
     """Serve the controller's control socket in this test's event loop."""
     socket_path = short_folder / "control.sock"
     management = management_of(controller, short_folder / "owner")

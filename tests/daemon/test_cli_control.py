@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import pty
-import select
 import signal
 import struct
 import subprocess
 import sys
 import termios
 import threading
-import time
 
 import pytest
 
@@ -27,6 +26,7 @@ from solver.cube.sticker_cube import StickerCube
 from solver.errors import ExitCode
 
 LIMIT_S = 240.0
+ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
 def test_commands_follow_their_jobs_and_print_the_record(daemon, ask, capfd):
@@ -51,6 +51,7 @@ def test_commands_follow_their_jobs_and_print_the_record(daemon, ask, capfd):
     assert "moves: 'Q' is no move" in err and "moves: 'Q' is no move" in answers[0]["reason"]
     listed = ask("runs")[1]
     assert [one["kind"] for one in listed] == ["solve", "scramble", "home", "solve"]
+    assert ask("runs", "show", "1")[1][0]["outcome"] == "solved"
 
 
 def test_a_known_cube_comes_to_the_same_goal_with_a_robot_as_without(daemon, ask):
@@ -101,31 +102,8 @@ def test_a_second_start_is_refused_and_what_ends_a_job_is_printed_once(daemon, a
     assert ask("shutdown", "--yes")[:2] == (0, [{"stopped": False}])
 
 
-def test_runs_are_shown_with_and_without_a_daemon(short_folder, daemon, ask, capfd, monkeypatch):
-    ask("start")
-    writer = RunStore(short_folder / "state" / "runs").begin("home", "fake", utc_now())
-    writer.record.latency_s = {"capture": [0.01, 0.03], "decide": [0.0055]}
-    writer.finish()
-    listed = ask("runs")[1]
-    assert [record["kind"] for record in listed] == ["home", "solve"]
-    monkeypatch.setenv("CUBIST_RUNTIME_DIR", "/nonexistent")
-    assert ask("runs")[1] == listed
-    assert ask("runs", "show", "1")[1][0]["outcome"] == "solved"
-    for command, shown in (
-        (["runs"], "solved"),
-        (["runs", "show", "1"], "moves R U"),
-        (["runs", "show", "2"], "waited for times ms p50 p99"),
-        (["runs", "show", "2"], "capture 2 40.0 10.0 30.0"),
-    ):
-        assert run(command) == 0
-        assert shown in " ".join(capfd.readouterr().out.split())
-    assert ask("runs", "show", "77")[0] == 2
-
-
 @pytest.mark.parametrize("is_running", [True, False])
-def test_a_run_that_cannot_be_read_is_listed_and_shown_with_the_reason(
-    daemon, ask, short_folder, is_running, monkeypatch, capfd
-):
+def test_an_unreadable_run_is_named(daemon, ask, short_folder, is_running, monkeypatch, capfd):
     store = RunStore(short_folder / "state" / "runs")
     for _ in range(2):
         store.begin("home", "fake", utc_now()).finish()
@@ -164,35 +142,20 @@ def test_a_terminal_gets_a_live_picture(daemon):
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     command = [sys.executable, "-m", "robot.cli.main", "status", "--watch"]
     surroundings = {**os.environ, "TERM": "xterm-256color"}
+    shown = b""
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, env=surroundings) as watching:
         os.close(theirs)
-        shown = _read_until(terminal, b"IDLE", b"")
+        while b"IDLE" not in shown:
+            shown += os.read(terminal, 65536)
         assert ControlClient().start("home")
-        shown = _read_until(terminal, b"000001", shown)
+        while b"000001" not in shown:
+            shown += os.read(terminal, 65536)
         watching.send_signal(signal.SIGINT)
-        shown = _read_until(terminal, None, shown)
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(terminal, 65536):
+                shown += part
         assert watching.wait(LIMIT_S) == ExitCode.DONE
     assert shown.index(ENTER_SCREEN) < shown.rindex(LEAVE_SCREEN)
-
-
-ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
-
-
-def _read_until(terminal: int, wanted: bytes | None, shown: bytes) -> bytes:
-    """Return a terminal's output until it contains ``wanted``, or to its end."""
-    deadline = time.monotonic() + LIMIT_S
-    while (wanted is None or wanted not in shown) and time.monotonic() < deadline:
-        if not select.select([terminal], [], [], 1.0)[0]:
-            continue
-        try:
-            part = os.read(terminal, 65536)
-        except OSError:  # the other end is closed
-            part = b""
-        if not part:
-            assert wanted is None, shown
-            break
-        shown += part
-    return shown
 
 
 ONE_OF_EACH = {row.outcome: code for code, row in reversed(FAULTS.items())}.values()
@@ -213,9 +176,3 @@ def test_every_fault_ends_a_job_or_a_request_as_the_table_says(daemon, ask, code
     ended, (answer,), err = ask("home")
     assert (ended, answer["error"]) == (exit_code(row.outcome), code)
     assert f"What to do: {row.remedy}" in err
-
-
-def test_what_the_state_forbids_is_a_no(daemon, ask):
-    with ControlClient().maintenance():
-        assert ask("start")[0] == ask("home")[0] == ExitCode.NO
-    assert ask("start")[0] == ExitCode.DONE

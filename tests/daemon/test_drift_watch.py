@@ -88,9 +88,7 @@ def _looks_are_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
         (False, Outcome.SOLVED, ["moved", "moved"]),
     ],
 )
-def test_the_robot_adjusts_itself_after_a_good_job_if_its_policy_allows_it(
-    tmp_path, *, self_adjust, outcome, notes
-):
+def test_the_robot_adjusts_itself_if_it_may(tmp_path, *, self_adjust, outcome, notes):
     robot = WatchedRobot(tmp_path, self_adjust=self_adjust)
     is_adjusted = notes == ["adjusted"]
     assert robot.follow(deviations(3.0), outcome) is is_adjusted

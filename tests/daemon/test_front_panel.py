@@ -12,7 +12,6 @@ import pytest
 from robot.api.endpoints import RobotState
 from robot.api.models import WORKING, StartRequest
 from robot.daemon.front_panel import FrontPanel
-from robot.daemon.job_control import JobController
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelError, RpiGpio
 from robot.panel.panel import Input, Inspection, Output, Panel, PanelPins
@@ -48,9 +47,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-async def panel(
-    controller: JobController, gpio: RpiGpio, module: FakeModule
-) -> AsyncIterator[FrontPanel]:
+async def panel(controller, gpio, module) -> AsyncIterator[FrontPanel]:
     front = FrontPanel(controller, gpio, PanelPins(start_button=Input(17), led=Output(27)))
     front.open()
     yield front
@@ -58,9 +55,7 @@ async def panel(
     assert module.given_back()
 
 
-async def test_a_short_press_starts_and_the_next_one_stops_a_very_long_one_ends_it_all(
-    panel, controller, fake, eventually
-):
+async def test_presses_start_stop_and_switch_off(panel, controller, fake, eventually):
     fake.motion.hold = threading.Event()
     for press in (Press.SHORT, Press.VERY_LONG):
         fake.motion.moving.clear()
@@ -74,9 +69,7 @@ async def test_a_short_press_starts_and_the_next_one_stops_a_very_long_one_ends_
         assert (controller.power_off, controller.ended.is_set()) == (is_off, is_off)
 
 
-async def test_a_press_before_the_record_is_complete_starts_the_next_job(
-    panel, controller, monkeypatch, eventually
-):
+async def test_a_press_waits_for_the_record_and_starts(panel, controller, monkeypatch, eventually):
     at_end, written = threading.Event(), threading.Event()
     finish = RunWriter.finish
 
@@ -98,9 +91,7 @@ async def test_a_press_before_the_record_is_complete_starts_the_next_job(
     assert [(run.kind, run.outcome) for run in runs] == [("solve", "solved"), ("home", "done")]
 
 
-async def test_a_press_stops_a_robot_that_still_connects(
-    panel, controller, fake, monkeypatch, eventually
-):
+async def test_a_press_stops_a_connecting_robot(panel, controller, fake, monkeypatch, eventually):
     connecting, connected = threading.Event(), threading.Event()
 
     def connect_slowly() -> None:
@@ -122,9 +113,7 @@ async def test_a_press_stops_a_robot_that_still_connects(
     assert (inspection_left_s, "home" in fake.motion.done) == (None, False)
 
 
-async def test_only_a_long_press_ends_an_emergency_stop_that_was_released(
-    panel, controller, fake, told
-):
+async def test_only_a_long_press_ends_a_released_emergency_stop(panel, controller, fake, told):
     await panel.estop(True)
     await panel.estop(False)
     await panel.pressed(Press.SHORT)
@@ -163,18 +152,15 @@ async def test_a_panel_that_fails_is_an_open_emergency_stop_if_it_has_one(contro
     await front.failed(PanelError("GPIO 23: gone"))
     await front.pressed(Press.SHORT)
     await controller.finished()
-    assert [run.outcome for run in (await controller.library.runs(1)).runs] == ["solved"] * (
-        not estop
-    )
+    outcomes = [run.outcome for run in (await controller.library.runs(1)).runs]
+    assert outcomes == ([] if estop else ["solved"])
     if estop:
         with pytest.raises(Conflict, match="emergency stop"):
             await controller.start(StartRequest())
 
 
 @pytest.fixture
-async def pads(
-    controller: JobController, gpio: RpiGpio, told: list[str]
-) -> AsyncIterator[FrontPanel]:
+async def pads(controller, gpio, told) -> AsyncIterator[FrontPanel]:
     """Yield a panel whose inspection never ends by itself."""
     front = FrontPanel(controller, gpio, PanelPins(Input(17), pads=PADS), inspection_s=1e6)
     front.open()
@@ -189,9 +175,9 @@ async def test_lifting_the_hands_starts(controller, gpio):
     await front.hands(Hands.READY)
     await front.hands(Hands.LIFTED)
     async with asyncio.timeout(LIMIT_S):
-        while controller.status().last_run is None:
+        while (last := controller.status().last_run) is None:
             await asyncio.sleep(0.01)
-    assert (await controller.library.runs(1)).runs[0].outcome == "solved"
+    assert last.outcome == "solved"
 
 
 async def test_an_inspection_is_counted_down_with_warnings():
@@ -238,9 +224,7 @@ async def test_hands_are_shown_from_the_pads_to_the_start(pads, controller, told
     controller.condition.state = RobotState.IDLE
 
 
-async def test_a_short_press_only_ends_the_inspection_and_others_do_what_they_do(
-    pads, controller, fake, told
-):
+async def test_a_short_press_only_ends_the_inspection(pads, controller, fake, told):
     kinds: list[str] = []
     for is_inspection, press, kind in (
         (True, Press.SHORT, None),

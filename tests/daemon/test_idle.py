@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from robot.settings import RobotProfile
 from robot.text.faults import LinkError
 from robot.twin.cube import scrambled
 from solver.errors import InvalidRequest
-from tests.rig.fake_robot import FakeMachine
+from tests.rig.fault_campaign import assert_solved
 from tests.rig.profiles import changed
 from tests.rig.simulated_run import IdleTime, SimulatedRun, Verdict
 
@@ -44,19 +43,14 @@ def test_servos_rest_without_pulses_and_go_on_where_they_were_left():
         pulses.append(run.robot.edges - edges)
         run.robot.turn_by_hand("holder", 8)
 
-    verdict = solve("cubotino", {}, push, firmware="linux")
-    assert verdict.solved and not verdict.violations and verdict.fault is None
+    assert_solved(solve("cubotino", {}, push, firmware="linux"))
     assert pulses == [0]
 
 
 @pytest.mark.long
 def test_a_motor_with_a_sensor_finds_its_place_again():
-    verdict = solve(
-        "cubotone",
-        {"policy.idle": {"release": ["table"]}},
-        lambda run: run.robot.turn_by_hand("table", 33),
-    )
-    assert verdict.solved and not verdict.violations and verdict.fault is None
+    changes = {"policy.idle": {"release": ["table"]}}
+    assert_solved(solve("cubotone", changes, lambda run: run.robot.turn_by_hand("table", 33)))
 
 
 @pytest.mark.long
@@ -69,8 +63,7 @@ def test_motors_of_two_boards_rest_together_and_home_again():
         for arm in ("right", "left"):  # one of each board, not so far that jaws meet
             run.robot.turn_by_hand(arm, 8)
 
-    verdict = solve("soltvvo", {**changes, "policy.idle": {"release": arms}}, turn)
-    assert verdict.solved and not verdict.violations and verdict.fault is None
+    assert_solved(solve("soltvvo", {**changes, "policy.idle": {"release": arms}}, turn))
 
 
 @pytest.mark.long
@@ -85,8 +78,7 @@ def test_motors_without_a_sensor_are_asked_for_once():
     assert asking.fault == "not-homed" and asking.faults == ["not-homed"]
     assert all(name in asking.record.faults[0].remedy for name in SIX)
     assert asked == ["True"] and not asking.violations
-    squared = solve("six-motor", changes, nothing, starts=3)
-    assert squared.solved and not squared.violations and squared.fault is None
+    assert_solved(solve("six-motor", changes, nothing, starts=3))
 
 
 def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start():
@@ -109,20 +101,16 @@ def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start():
         assert run.calibrate(rest) == ()
 
 
-def controller_of(machine: Machine, idling: IdleTime, folder: Path) -> JobController:
-    store = RunStore(folder / "runs")
-    return JobController(machine, store, version="1", call_later=idling.call_later)
-
-
 @pytest.fixture
 def idling() -> IdleTime:
     return IdleTime()
 
 
 @pytest.fixture
-async def idle(fake: FakeMachine, idling: IdleTime, tmp_path: Path) -> AsyncIterator[JobController]:
+async def idle(fake, idling, tmp_path) -> AsyncIterator[JobController]:
     """Yield a controller of a robot whose servos rest after five minutes."""
-    controller = controller_of(fake.machine_with(idle=SERVOS), idling, tmp_path)
+    machine, store = fake.machine_with(idle=SERVOS), RunStore(tmp_path)
+    controller = JobController(machine, store, version="1", call_later=idling.call_later)
     await controller.open()
     yield controller
     await controller.close()

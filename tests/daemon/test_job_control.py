@@ -46,9 +46,7 @@ async def test_only_one_job_at_a_time(controller, fake, eventually):
     assert await controller.stop(emergency=True) is True, "whether or not anything moves"
 
 
-async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
-    controller, fake, eventually, monkeypatch, caplog
-):
+async def test_an_unconfirmed_emergency_stop(controller, fake, eventually, monkeypatch, caplog):
     """Disconnect the board's cable: the job waits for it in order to go on."""
     waits = threading.Event()
 
@@ -104,9 +102,7 @@ async def test_after_a_jam_the_robot_homes_and_looks_again(controller, fake, rea
         ([RobotError("home-missing", recoverable=True)] * 2, 1, "jammed", 2),
     ],
 )
-async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
-    controller, fake, faults, retries, outcome, attempts
-):
+async def test_a_fault_that_stays(controller, fake, faults, retries, outcome, attempts):
     controller.machine = fake.machine_with(solve_retries=retries)
     fake.motion.faults = list(faults)
     record = await run_job(controller)
@@ -129,9 +125,7 @@ async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
         (["scrambled", *[ScanError("no cube", "U", "no-cube")] * 6], {}, "no-cube", 1, 1),
     ],
 )
-async def test_what_the_camera_sees_decides_how_a_solve_ends(
-    controller, fake, readings, policy, outcome, attempts, plans
-):
+async def test_ends_of_a_solve(controller, fake, readings, policy, outcome, attempts, plans):
     controller.machine = fake.machine_with(**policy)
     fake.scanner.readings = readings
     record = await run_job(controller)
@@ -212,9 +206,7 @@ async def test_a_disk_that_fails_does_not_keep_the_cube_unsolved(controller, mon
 
 
 @pytest.mark.parametrize("failing", ["RunStore.prune", "RunWriter.finish"])
-async def test_a_record_that_cannot_be_closed_leaves_the_robot_free(
-    controller, monkeypatch, failing
-):
+async def test_a_record_that_cannot_be_closed_blocks_no_job(controller, monkeypatch, failing):
     def fail(*_: object) -> None:
         raise FileNotFoundError("gone meanwhile")
 
@@ -244,9 +236,7 @@ async def test_a_start_that_was_accepted_is_told_before_its_job_runs(controller,
     assert not controller.status().starting
 
 
-async def test_reading_and_search_are_made_ready_at_the_start_and_the_status_says_so(
-    controller, fake, capsys
-):
+async def test_reading_and_search_are_prepared_and_the_status_says_so(controller, fake, capsys):
     ready: list[str] = []
     fake.scanner.prepare = lambda: ready.append("reading")
     fake.planner.tables = [Progress("making tables in /folder", 0.25, True, remaining_s=3.0)]
@@ -276,9 +266,7 @@ async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(controller):
     assert controller.state is RobotState.FAULT
 
 
-async def test_shutting_down_says_whether_a_job_ended_and_closing_gives_everything_back(
-    controller, fake, eventually
-):
+async def test_shutting_down_and_closing(controller, fake, eventually):
     closed: list[str] = []
     fake.scanner.close = lambda: closed.append("scanner")
     fake.motion.hold = threading.Event()

@@ -193,9 +193,7 @@ async def test_a_known_cube_is_not_looked_at_before(controller, fake):
 
 
 @pytest.mark.parametrize(("retries", "plans"), [(0, 1), (2, 3)])
-async def test_what_stays_unsolved_is_given_up_after_so_many_plans(
-    controller, fake, retries, plans
-):
+async def test_what_stays_unsolved_is_given_up(controller, fake, retries, plans):
     fake.scanner.readings = ["scrambled"] * 5
     controller.machine = fake.machine_with(solve_retries=retries)
     record = await run_job(controller)
@@ -260,9 +258,7 @@ async def test_a_faster_rest_is_performed_recorded_and_checked(controller, impro
     ],
     ids=["nothing faster", "a turn cut in two stays one move", "cut again"],
 )
-async def test_what_is_performed_fits_together_and_is_recorded_as_a_whole(
-    controller, improving, cuts, better, moves, starts_us
-):
+async def test_parts_are_recorded_as_a_whole(controller, improving, cuts, better, moves, starts_us):
     improving.planner.cuts = [
         SplitPlan(part(head, head_us, "middle"), part(tail, tail_us, "end"), "between")
         for head, head_us, tail, tail_us in cuts
@@ -277,9 +273,7 @@ async def test_what_is_performed_fits_together_and_is_recorded_as_a_whole(
 @pytest.mark.parametrize(
     ("fractions", "known"), [([0.84], False), ([0.85], True), ([0.5, 0.99], True), ([], False)]
 )
-async def test_the_search_ends_before_the_head_does(
-    controller, improving, monkeypatch, fractions, known
-):
+async def test_the_search_ends_in_time(controller, improving, monkeypatch, fractions, known):
     events: list[threading.Event] = []
     searching = threading.Event()
 
@@ -306,9 +300,7 @@ async def test_the_search_ends_before_the_head_does(
 
 
 @pytest.mark.parametrize("reading", [None, "scrambled", ScanError("two stickers contradict", "U4")])
-async def test_the_view_is_checked_while_the_cube_is_read_and_has_precedence(
-    controller, fake, reading
-):
+async def test_the_view_has_precedence_over_the_reading(controller, fake, reading):
     """Let the robot see the whole cube at once. The check ends after the reading."""
     fake.planner.faces_at_once = 6
     fake.scanner.read_first = threading.Event()
@@ -331,9 +323,7 @@ async def test_the_view_is_checked_while_the_cube_is_read_and_has_precedence(
         ("face-covered", LOOKS_OF_A_SCAN + 4, 0),
     ],
 )
-async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
-    fake, controller, code, clear_before, retries
-):
+async def test_what_stays_in_view_is_named(fake, controller, code, clear_before, retries):
     """Check a scan and the check at the end, at the first look and at later ones."""
     controller.machine = fake.machine_with(
         scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
@@ -348,9 +338,7 @@ async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
 
 
 @pytest.mark.parametrize("clear_before", [0, 3, LOOKS_OF_A_SCAN + 4])
-async def test_a_hand_is_waited_for_and_then_the_cube_is_solved(
-    fake, controller, clear_before, monkeypatch
-):
+async def test_a_hand_is_waited_for(fake, controller, clear_before, monkeypatch):
     """Wait for more than one clear look: the hand may be on its way out."""
     controller.machine = fake.machine_with(
         scan_retries=0, solve_retries=0, wait_for_clear_view_s=60

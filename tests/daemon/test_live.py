@@ -9,7 +9,6 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -120,9 +119,7 @@ async def picture(client: aiohttp.ClientSession, tag: str = "") -> tuple[int, by
         return response.status, await response.read(), response.headers.get("ETag", "")
 
 
-async def test_viewers_share_one_picture_and_none_is_taken_for_them_while_a_job_looks(
-    client, controller, fake
-):
+async def test_viewers_share_pictures_and_get_none_while_a_job_looks(client, controller, fake):
     await controller.start(StartRequest(kind="home"))
     assert (await picture(client))[0] == 409, "no picture yet, and none taken for a viewer"
     await controller.finished()
@@ -151,24 +148,19 @@ async def test_viewers_share_one_picture_and_none_is_taken_for_them_while_a_job_
     await controller.leave_maintenance()
 
 
-def event(number: int) -> Event:
-    return Event.model_validate(
-        {"event": "step", "time": utc_now(), "state": "idle", "text": f"{number}", "run": None}
-    )
-
-
 async def test_events_reach_every_listener_that_keeps_up_until_the_board_is_closed():
+    event = Event(event="step", time=utc_now(), state=RobotState.IDLE, text="", run=None)
+    events = [event.model_copy(update={"text": f"{number}"}) for number in range(QUEUE_LENGTH + 2)]
     board = EventBoard()
     with board.listening() as slow:
-        for number in range(QUEUE_LENGTH):
-            board.publish(event(number))
+        for event in events[:QUEUE_LENGTH]:
+            board.publish(event)
         with board.listening() as other:
-            board.publish(event(256))
-            board.publish(event(257))
+            for event in events[QUEUE_LENGTH:]:
+                board.publish(event)
             board.close()
-            assert [one.text async for one in other] == ["256", "257"]
-        heard = [one.text async for one in slow]
-    assert heard == [str(number) for number in range(QUEUE_LENGTH)], "then it was cut off"
+            assert [one async for one in other] == events[QUEUE_LENGTH:]
+        assert [one async for one in slow] == events[:QUEUE_LENGTH], "then it was cut off"
 
 
 class Turning:
@@ -235,19 +227,12 @@ async def turn(controller: JobController, fake: FakeMachine, eventually: Any) ->
     return run
 
 
-def go_on(fake: FakeMachine) -> None:
-    fake.motion.hold.set()
-
-
-async def test_a_job_of_no_interest_to_anybody_takes_no_picture_beside_its_looks(
-    long_motions, controller, eventually
-):
-    policy = controller.machine.policy.model_copy(update={"time_lapse": False})
-    controller.machine = replace(controller.machine, policy=policy)
+async def test_a_job_without_viewers_takes_no_other_pictures(long_motions, controller, eventually):
+    controller.machine = long_motions.machine_with(time_lapse=False)
     await turn(controller, long_motions, eventually)
     for _ in range(100):
         await asyncio.sleep(0)
-    go_on(long_motions)
+    long_motions.motion.hold.set()
     await controller.finished()
     assert long_motions.scanner.previews == 0
 
@@ -295,12 +280,8 @@ async def test_a_robot_without_a_camera_works_all_the_same(fake, controller, mon
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-async def test_viewers_see_the_turns_unless_the_profile_forbids_it(
-    long_motions, controller, eventually, wanted
-):
-    update = {"time_lapse": False, "live_video": wanted}
-    policy = controller.machine.policy.model_copy(update=update)
-    controller.machine = replace(controller.machine, policy=policy)
+async def test_viewers_see_the_turns_if_they_may(long_motions, controller, eventually, wanted):
+    controller.machine = long_motions.machine_with(time_lapse=False, live_video=wanted)
     await turn(controller, long_motions, eventually)
     if wanted:
         assert (await controller.picture(None)).jpeg == b"preview"
@@ -308,7 +289,7 @@ async def test_viewers_see_the_turns_unless_the_profile_forbids_it(
         with pytest.raises(Conflict):
             await controller.picture(None)
     assert long_motions.scanner.previews == wanted
-    go_on(long_motions)
+    long_motions.motion.hold.set()
     await controller.finished()
     if not wanted:
         with pytest.raises(Conflict):
@@ -317,9 +298,7 @@ async def test_viewers_see_the_turns_unless_the_profile_forbids_it(
         assert (await controller.picture(None)).jpeg == b"preview", "who calibrates has to see"
 
 
-async def test_the_time_lapse_joins_the_record_after_the_run(
-    fake, controller, eventually, monkeypatch
-):
+async def test_the_time_lapse_joins_the_record(fake, controller, eventually, monkeypatch):
     add, was_added = TimeLapse.add, threading.Event()
 
     def note(*of_add: Any) -> None:

@@ -93,9 +93,7 @@ class Maintained:
 
 
 @pytest.fixture
-def maintained(
-    controller: JobController, fake: Any, tmp_path: Path, profile_name: str
-) -> Maintained:
+def maintained(controller, fake, tmp_path, profile_name) -> Maintained:
     return Maintained(controller, fake, tmp_path / "state", profile_name)
 
 
@@ -183,9 +181,7 @@ def test_motors_turn_back_while_their_count_is_known(daemon, tried, guessed, los
 
 @pytest.mark.parametrize(("profile_name", "counts"), [("cubotino", False), ("mindcuber", True)])
 @pytest.mark.parametrize("lost", [(), ("table",)])
-async def test_motors_that_may_stand_askew_are_noted_until_they_are_found(
-    maintained, fake, counts, lost
-):
+async def test_motors_that_may_stand_askew_are_noted(maintained, fake, counts, lost):
     mode, store = maintained.mode, maintained.store
     fake.motion.lost = lost
     mode.enter()
@@ -230,9 +226,7 @@ async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(maintained, f
 
 
 @pytest.mark.parametrize("emergency", [False, True])
-async def test_lost_motors_are_asked_for_by_the_robot_that_moves_next(
-    controller, fake, tmp_path, emergency
-):
+async def test_lost_motors_are_asked_for_by_the_next_robot(controller, fake, tmp_path, emergency):
     """Check the robot rebuilt from saved values. After an emergency stop it waits for people."""
     heir, store = FakeMachine(), CalibrationStore(tmp_path / "state")
     made, contact = heir.machine(), ConfirmedRange({})

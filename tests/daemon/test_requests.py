@@ -111,9 +111,7 @@ async def test_events_are_streamed_as_lines_until_the_board_is_closed(client, co
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o077])
-async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_that_alone(
-    short_folder, mask, monkeypatch
-):
+async def test_the_socket_has_its_mode_whatever_the_umask(short_folder, mask, monkeypatch):
     """Leave the mask alone: other threads write files with it meanwhile."""
     before = os.umask(mask)
     try:
@@ -148,17 +146,13 @@ async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_th
         ("DELETE", "/status", b"", 405, ""),
     ],
 )
-async def test_wrong_requests_are_refused_with_the_reason(
-    client, method, target, body, status, reason
-):
+async def test_wrong_requests_are_refused(client, method, target, body, status, reason):
     code, answer = await call(client, method, target, data=body)
     assert (code, reason in answer["reason"].lower()) == (status, True), answer
     assert answer["error"] in {"bad-request", "not-found"} or status in {404, 405, 413}
 
 
-async def test_a_stale_socket_is_replaced_and_a_file_is_not(
-    controller, fake, maintenance_of, short_folder
-):
+async def test_a_stale_socket_is_replaced_and_a_file_is_not(short_folder):
     path, app = short_folder / "control.sock", web.Application()
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(path))

@@ -8,15 +8,12 @@ import grp
 import os
 import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
 
 from robot.api.endpoints import Program
-from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
 from tests.rig.fake_robot import management_of
@@ -52,9 +49,7 @@ Sockets = dict[Program | None, aiohttp.ClientSession]
 
 
 @pytest.fixture
-async def sockets(
-    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
-) -> AsyncIterator[Sockets]:
+async def sockets(controller, fake, maintenance_of, short_folder) -> AsyncIterator[Sockets]:
     """Yield a client of each socket of one daemon."""
     control, maintenance = short_folder / "control.sock", maintenance_of(controller, fake)
     management = management_of(controller, short_folder)

@@ -16,20 +16,16 @@ from robot.calibration.step import Bench, Trial
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.motion.schedule import Schedule
 from robot.panel.button import Press
 from robot.panel.gpio import RpiGpio
 from robot.panel.panel import Input, Output, PanelPins
 from robot.records.documents import ApiRequest, Nothing
 from robot.records.runs import RunStore, RunWriter
 from robot.text.faults import Conflict, RobotError
-from tests.rig.fake_robot import LIMIT_S
+from tests.rig.fake_robot import LIMIT_S, MOTION
 from tests.rig.gpio import FakeModule
 
-PADS = (Input(5, True, "down"), Input(6, True, "down"))
-MOTION = Schedule((), (), 1000)
-SOLVE, HOME = StartRequest(kind="solve"), StartRequest(kind="home")
-SCRAMBLE = StartRequest(kind="scramble")
+SOLVE, HOME, SCRAMBLE = (StartRequest(kind=kind) for kind in ("solve", "home", "scramble"))
 
 
 def turned_twice(bench: Bench, _: ApiRequest) -> Nothing:
@@ -43,15 +39,14 @@ LOOKING = Trial("look", "", ApiRequest, Nothing, lambda *_: Nothing(), "GET")
 
 
 @pytest.fixture
-def maintenance(controller: JobController, fake: Any, maintenance_of: Any) -> Maintenance:
-    made: Maintenance = maintenance_of(controller, fake)
-    return made
+def maintenance(controller, fake, maintenance_of) -> Maintenance:
+    return maintenance_of(controller, fake)
 
 
 @pytest.fixture
 async def panel(controller: JobController) -> AsyncIterator[FrontPanel]:
-    pins = PanelPins(start_button=Input(17), led=Output(27), pads=PADS)
-    front = FrontPanel(controller, RpiGpio(FakeModule()), pins, inspection_s=600.0)
+    pins = PanelPins(start_button=Input(17), led=Output(27))
+    front = FrontPanel(controller, RpiGpio(FakeModule()), pins)
     front.open()
     yield front
     await front.close()
@@ -78,9 +73,7 @@ STOPS: dict[str, Callable[[JobController, Maintenance, FrontPanel], Awaitable[ob
 
 
 @pytest.mark.parametrize("how", STOPS)
-async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
-    trial, controller, maintenance, panel, fake, how
-):
+async def test_a_trial_ends_with_the_reason(trial, controller, maintenance, panel, fake, how):
     await STOPS[how](controller, maintenance, panel)
     with pytest.raises(RobotError) as ended:
         await trial
@@ -93,9 +86,7 @@ async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
 
 
 @pytest.mark.parametrize("how", ["stop", "emergency button"])
-async def test_a_stop_waits_for_nothing_else_that_is_done(
-    trial, controller, maintenance, panel, how
-):
+async def test_a_stop_waits_for_nothing_else(trial, controller, maintenance, panel, how):
     """Stop while searches and writes to an SD card use all threads of the loop's pool."""
     done = threading.Event()
     pool = ThreadPoolExecutor(1)
@@ -110,9 +101,7 @@ async def test_a_stop_waits_for_nothing_else_that_is_done(
         done.set()
 
 
-async def test_a_stop_that_takes_too_long_becomes_an_emergency_stop(
-    trial, controller, fake, monkeypatch
-):
+async def test_a_slow_stop_becomes_an_emergency_stop(trial, controller, fake, monkeypatch):
     """Let the board report motion for ever."""
     halted, emergency_stop = threading.Event(), fake.motion.emergency_stop
 
@@ -129,9 +118,7 @@ async def test_a_stop_that_takes_too_long_becomes_an_emergency_stop(
 
 
 @pytest.mark.parametrize(("owner", "name"), [(RunStore, "begin"), (RunWriter, "finish")])
-async def test_a_stop_of_a_robot_at_rest_waits_for_the_record(
-    controller, fake, monkeypatch, eventually, owner, name
-):
+async def test_a_stop_waits_for_records(controller, fake, monkeypatch, eventually, owner, name):
     writing, written, write = threading.Event(), threading.Event(), getattr(owner, name)
 
     def write_slowly(*arguments: Any) -> Any:
@@ -151,9 +138,7 @@ async def test_a_stop_of_a_robot_at_rest_waits_for_the_record(
 
 
 @pytest.mark.parametrize("power_off", [False, True])
-async def test_the_daemon_ends_although_the_robot_does_not_confirm_the_stop(
-    trial, controller, fake, power_off
-):
+async def test_the_daemon_ends_without_a_confirmed_stop(trial, controller, fake, power_off):
     def unconfirmed() -> None:
         raise RobotError("link-lost")
 
@@ -168,7 +153,9 @@ async def test_the_daemon_ends_although_the_robot_does_not_confirm_the_stop(
 
 
 async def test_nothing_begins_once_the_daemon_ends(controller, maintenance, fake, eventually):
-    await in_a_job(controller, maintenance, fake, eventually)
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    await eventually(fake.motion.moving)
     ending = asyncio.create_task(controller.end())
     await asyncio.sleep(0)
     for begin in (controller.start(HOME), controller.acknowledge()):
@@ -180,9 +167,7 @@ async def test_nothing_begins_once_the_daemon_ends(controller, maintenance, fake
     assert (await controller.library.runs(1)).runs[0].outcome == "stopped"
 
 
-async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
-    maintenance, controller, fake
-):
+async def test_a_stop_between_two_trials_ends_their_program(maintenance, controller, fake):
     maintenance.enter()
     await maintenance.perform(TURNING, ApiRequest())
     assert await controller.stop()
@@ -193,74 +178,25 @@ async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
     await maintenance.perform(TURNING, ApiRequest())  # somebody goes on in the guide
 
 
-class Opening:
-    """A connection to the robot that, once on ``hold``, takes until ``may_end``."""
-
-    def __init__(self, fake: Any) -> None:
-        self._motion = fake.motion
-        self.begun, self.may_end = threading.Event(), threading.Event()
-
-    def hold(self) -> None:
-        self._motion.open = self._open
-
-    def _open(self) -> None:
-        self.begun.set()
-        assert self.may_end.wait(LIMIT_S)
-
-
-@pytest.fixture
-def opening(fake: Any) -> Opening:
-    return Opening(fake)
-
-
-async def test_a_stop_ends_a_job_that_still_connects(controller, fake, opening, eventually):
-    fake.motion.open_fault = RobotError("link-lost")
-    await controller.leave_maintenance()
-    opening.hold()
-    start = asyncio.create_task(controller.start(SOLVE))
-    await eventually(opening.begun)
-    stop = asyncio.create_task(controller.stop())
-    await asyncio.sleep(0)
-    opening.may_end.set()
-    run_id = await start
-    assert await stop
-    assert (await controller.library.run_record(run_id)).outcome == "stopped"
-    assert "home" not in fake.motion.done
-
-
-async def in_a_job(controller: JobController, _: Maintenance, fake: Any, wait: Any) -> None:
-    fake.motion.hold = threading.Event()
-    await controller.start(SOLVE)
-    await wait(fake.motion.moving)
-
-
-async def in_a_trial(_: JobController, maintenance: Maintenance, fake: Any, wait: Any) -> None:
-    fake.motion.hold = threading.Event()
-    maintenance.enter()
-    ending = asyncio.create_task(maintenance.perform(TURNING, ApiRequest()))
-    ending.add_done_callback(lambda task: task.exception())
-    await wait(fake.motion.moving)
-
-
-async def in_maintenance(_: JobController, maintenance: Maintenance, __: Any, ___: Any) -> None:
-    maintenance.enter()
-
-
-async def at_rest(*_: Any) -> None:
-    pass
-
-
-MODES = {"rest": at_rest, "job": in_a_job, "maintenance": in_maintenance, "trial": in_a_trial}
-
-
 @pytest.mark.parametrize("acknowledgement", ["home", "acknowledge"])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["rest", "job", "maintenance", "trial"])
 async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
     controller, maintenance, panel, fake, eventually, mode, acknowledgement
 ):
-    await MODES[mode](controller, maintenance, fake, eventually)
+    fake.motion.hold = threading.Event()
+    if mode in {"maintenance", "trial"}:
+        maintenance.enter()
+    if mode == "job":
+        await controller.start(SOLVE)
+    elif mode == "trial":
+        begun = asyncio.create_task(maintenance.perform(TURNING, ApiRequest()))
+    if mode in {"job", "trial"}:
+        await eventually(fake.motion.moving)
     await controller.stop(emergency=True)
     fake.motion.hold = None
+    if mode == "trial":
+        with pytest.raises(RobotError, match="emergency stop"):
+            await begun
     if controller.is_calibrated:
         with pytest.raises(RobotError, match="emergency stop"):
             await maintenance.perform(TURNING, ApiRequest())
@@ -296,9 +232,7 @@ async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
     assert (await controller.library.runs(1)).runs[0].outcome == "solved"
 
 
-async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
-    trial, maintenance, controller, fake
-):
+async def test_calibrating_goes_on_after_an_acknowledgement(trial, maintenance, controller, fake):
     """Until then the robot holds the cube, even if values tried out require a rebuilt robot."""
     await controller.stop(emergency=True)
     with pytest.raises(RobotError):
