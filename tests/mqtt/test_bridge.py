@@ -19,12 +19,12 @@ from typing import Any
 import aiomqtt
 import pytest
 
-from robot.api.endpoints import Program
+from robot.api.endpoints import Endpoint, Program
 from robot.mqtt.home_assistant import discovery_messages
 from robot.mqtt.main import main
-from robot.mqtt.topics import Topics
+from robot.mqtt.topics import Topics, state_document
 from robot.simulate.processes import running
-from robot.text.outcomes import Outcome
+from tests.rig.documents import job_json, run_json, status_json
 from tests.rig.page_server import FakePageDaemon
 
 MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
@@ -186,26 +186,40 @@ async def test_home_assistant_finds_the_robot(broker, daemon):
     assert {topic.split("/")[3] for topic in found} > {"state", "timer", "fault", "start", "stop"}
 
 
+def test_the_state_has_the_job_and_the_last_run():
+    fault = {"code": "jammed", "cause": "stuck", "remedy": "free it"}
+    run = run_json(12, moves="R U", duration_s=31.234)
+    shown = state_document(status_json("fault", job=job_json(), last_run=run, fault=fault))
+    assert shown == {
+        "state": "fault",
+        "robot": "cubotino",
+        "job": "solve",
+        "timer_s": 12,
+        "run": 12,
+        "outcome": "solved",
+        "time_s": 31.23,
+        "moves": 2,
+        "fault": {"cause": "stuck", "remedy": "free it"},
+    }
+
+
 @pytest.mark.parametrize("may_start", ["yes", "no"])
 async def test_only_allowed_commands_reach_the_robot(broker, daemon, may_start):
     """Check that a retained start is ignored: it would come again with each connection."""
-    commands = [
-        b"shutdown",
-        b"\xff\x00" * 2000,
-        *([b"start"] if may_start == "no" else []),
-        b"stop",
-    ]
+    asked = ["/start", "/stop"] if may_start == "yes" else ["/stop"]
     with broker.running():
         async with neighbour(broker, TOPICS.availability) as client:
             await client.publish(TOPICS.command, "start", retain=True)
             async with published(daemon.path, broker, CUBIST_MQTT_START=may_start):
                 await receive(client, TOPICS.availability, "online")
-                for command in commands:
+                for command in (b"shutdown", b"\xff\x00" * 2000, b"start", b"stop"):
                     await client.publish(TOPICS.command, command, qos=1)
                 async with asyncio.timeout(LIMIT_S):
-                    while not daemon.posts():
+                    while len(daemon.posts()) < len(asked):
                         await asyncio.sleep(0.02)
-    assert [path for path, _ in daemon.posts()] == ["/stop"]
+    assert sorted(path for path, _ in daemon.posts()) == asked
+    for method, path, _ in daemon.asked:
+        assert Program.MQTT.may_ask(Endpoint(method, path)), "what its socket has"
     told = (broker.folder / "cubist-mqtt.log").read_text()
     assert ("Set CUBIST_MQTT_START=yes" in told) == (may_start == "no")
     entities = dict(discovery_messages(TOPICS, "cubotino", "1", may_start=may_start == "yes"))
@@ -269,30 +283,3 @@ def test_a_wrong_setting_is_named(settings, said, caplog):
     with pytest.raises(SystemExit) as ended:
         main(["--socket", "/nowhere"], settings)
     assert ended.value.code == 2 and said in caplog.text
-
-
-@pytest.mark.long
-async def test_a_message_solves_a_cube(broker, short_folder):
-    """Run the whole robot in simulation; the broker starts it and hears of its end."""
-    command = [sys.executable, "-m", "robot.cli.main", "simulate", "--robot", "six-motor"]
-    command += ["--json", "--speed", "10", "--seed", "3"]
-    with broker.running():
-        async with running("simulate", command, short_folder) as child:
-            announced = None
-            async with asyncio.timeout(LIMIT_S):
-                while announced is None:
-                    await asyncio.sleep(0.05)
-                    announced = re.search(r'"socket": "([^"]+)"', child.log.read_text())
-            control = Path(announced[1])
-            async with (
-                published(Program.MQTT.socket_beside(control), broker),
-                neighbour(broker, TOPICS.state, TOPICS.availability) as client,
-            ):
-                await receive(client, TOPICS.availability, "online")
-                await client.publish(TOPICS.command, "start", qos=1)
-                states = []
-                while not states or states[-1]["outcome"] is None or states[-1]["job"]:
-                    states.append(json.loads(await receive(client, TOPICS.state)))
-            assert child.process.returncode is None
-    assert states[-1]["outcome"] == Outcome.SOLVED
-    assert {"scanning", "turning"} & {state["state"] for state in states}

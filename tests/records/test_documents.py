@@ -124,9 +124,7 @@ def test_a_listener_that_is_not_cubistd_is_named(listener, body, monkeypatch, ca
         ({"moves": "R Q"}, "Q"),
     ],
 )
-def test_a_record_that_somebody_edited_is_refused_with_the_reason(
-    change, told, tmp_path, monkeypatch, capsys
-):
+def test_an_edited_record_is_refused_with_the_reason(change, told, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path / "none"))
     monkeypatch.setenv("CUBIST_STATE_DIR", str(tmp_path))
     writer = RunStore(tmp_path / "runs").begin("solve", "r", datetime.now(UTC))
@@ -149,9 +147,7 @@ def test_a_record_that_somebody_edited_is_refused_with_the_reason(
 ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b2J\u202e"
 
 
-def test_control_characters_are_taken_out_of_documents_answers_and_errors(
-    listener, tmp_path, capsys
-):
+def test_control_characters_are_taken_out_of_everything_read(listener, tmp_path, capsys):
     file = tmp_path / "000001/run.json"
     file.parent.mkdir()
     record = {"id": "1", "kind": "home", "robot": ESCAPES, "started_at": "2026-05-03T00:00:00Z"}

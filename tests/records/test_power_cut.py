@@ -20,9 +20,7 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.drift import DriftRecord, DriftStore
 from robot.calibration.store import CalibrationStore
-from robot.calibration.values import apply
 from robot.records.runs import RunStore
 from robot.settings import load_profile
 from robot.text.outcomes import Outcome
@@ -48,27 +46,6 @@ def versions_in(folder: Path) -> dict[str, Any]:
     if store.has_versions(profile):
         store.restore(profile)
     return {"now": now, "before": store.load(profile).values, "files": files}
-
-
-def adjust(folder: Path, value: int) -> None:
-    """Keep a calibration as a person; from the third on, as the robot's own correction."""
-    profile = load_profile("cubotino")
-    store, home = CalibrationStore(folder), "actuators.holder.positions_us.home"
-    present = store.load(profile)
-    after = kept(profile.name, {home: 1500 + value})
-    store.save(
-        after,
-        "person" if value < 3 else "drift",
-        present.version if present.by == "drift" else None,
-    )
-    DriftStore(folder).save(DriftRecord.begin(apply(profile, after), NOW.date()))
-
-
-def look_at_adjustment(folder: Path) -> Any:
-    profile = load_profile("cubotino")
-    calibrated = apply(profile, CalibrationStore(folder).load(profile))
-    record = DriftStore(folder).load(calibrated, NOW.date())
-    return {**versions_in(folder), "drift": record.is_of(calibrated)}
 
 
 def take_over(folder: Path, value: int) -> None:
@@ -136,7 +113,6 @@ def main(what: str, folder: Path) -> None:
     save, look = {
         "calibration": (save_calibration, versions_in),
         "earlier": (take_over, versions_in),
-        "adjustment": (adjust, look_at_adjustment),
         "run": (save_run, look_at_runs),
     }[what]
     killed, call = True, 0
@@ -153,32 +129,6 @@ def main(what: str, folder: Path) -> None:
 
 VERSIONS = [f"calibration/cubotino/{number:06}.json" for number in (1, 2, 3, 4)]
 
-ON_A_SMALL_DISK = """
-import json, sys
-from datetime import UTC, datetime
-from pathlib import Path
-from robot.calibration.store import CalibrationStore
-from robot.records.runs import RunStore
-from robot.records.storage import StorageError
-from robot.settings import load_profile
-from tests.rig.profiles import kept
-
-folder, told = Path(sys.argv[1]), []
-calibration, runs = CalibrationStore(folder), RunStore(folder / "runs", reserve_bytes=0)
-begin = lambda: runs.begin("solve", "cubotino", datetime(2026, 5, 1, tzinfo=UTC))
-keep = lambda value: calibration.save(kept("cubotino", {"policy.search_s": value}))
-if "first" in sys.argv:
-    keep(1)
-    begin()
-for save in (lambda: keep(list(range(100_000))), lambda: begin().save_photo("a", bytes(300_000))):
-    try:
-        save()
-    except StorageError as error:
-        told.append(str(error))
-values = calibration.load(load_profile("cubotino")).values
-print(json.dumps({"told": told, "values": values, "first": runs.load("1").id}))
-"""
-
 
 def looks(what: str, folder: Path) -> list[dict[str, Any]]:
     """Return the next start's findings after each kill; the last is of a complete save."""
@@ -188,41 +138,29 @@ def looks(what: str, folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+OLD, NEW = {"policy.search_s": 3}, {"policy.search_s": 4}
+
+
 def test_a_calibration_is_the_old_or_the_new_one_and_the_one_before_is_kept(tmp_path):
     found = looks("calibration", tmp_path)
     assert len(found) > 10
-    old, new = {"policy.search_s": 3}, {"policy.search_s": 4}
     for look in found:
-        assert look["now"] in (old, new)
-        assert look["before"] in ({"policy.search_s": 2}, old)
+        assert look["now"] in (OLD, NEW)
+        assert look["before"] in ({"policy.search_s": 2}, OLD)
         assert look["files"][:3] == VERSIONS[:3]
-        assert len(look["files"]) == (4 if look["now"] == new else 3), "no leftovers"
-    assert (found[0]["now"], found[-1]["now"], found[-1]["before"]) == (old, new, old)
+        assert len(look["files"]) == (4 if look["now"] == NEW else 3), "no leftovers"
+    assert (found[0]["now"], found[-1]["now"], found[-1]["before"]) == (OLD, NEW, OLD)
 
 
 @pytest.mark.long
 def test_files_of_an_earlier_release_are_taken_over_and_never_lost(tmp_path):
     found = looks("earlier", tmp_path)
     assert len(found) > 10
-    old, new = {"policy.search_s": 3}, {"policy.search_s": 4}
     for look in found:
-        assert look["now"] in (old, new)
-        assert look["before"] == ({"policy.search_s": 2} if look["now"] == old else old)
-        assert look["files"] == VERSIONS[: 3 if look["now"] == new else 2]
-    assert (found[0]["now"], found[-1]["now"]) == (old, new)
-
-
-@pytest.mark.long
-def test_a_robot_that_adjusts_itself_keeps_what_a_person_kept(tmp_path):
-    found = looks("adjustment", tmp_path)
-    assert len(found) > 10
-    home = "actuators.holder.positions_us.home"
-    for look in found:
-        assert look["now"] in ({home: 1503}, {home: 1504})
-        assert look["before"] == {home: 1502}
-        assert look["drift"]
-    assert (found[0]["now"], found[-1]["now"]) == ({home: 1503}, {home: 1504})
-    assert found[-1]["files"] == [*VERSIONS[:3], "drift.json"], "corrections are one version"
+        assert look["now"] in (OLD, NEW)
+        assert look["before"] == ({"policy.search_s": 2} if look["now"] == OLD else OLD)
+        assert look["files"] == VERSIONS[: 3 if look["now"] == NEW else 2]
+    assert (found[0]["now"], found[-1]["now"]) == (OLD, NEW)
 
 
 def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path):
@@ -237,29 +175,6 @@ def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path):
     assert set(found[0]["outcomes"]) == {"000002", "000003"}
     assert found[-1]["outcomes"] == {"000003": "solved", "000004": "solved"}
     assert found[-1]["photos"] == 2
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [("true", "the disk is full"), ('mount -o remount,ro "$0/disk"', "read-only")],
-)
-def test_a_disk_that_takes_nothing_is_named_and_keeps_what_it_has(tmp_path, change, complaint):
-    """Use a file system of 256 kB that exists only for this test."""
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("only root may mount a small disk")
-    (tmp_path / "disk").mkdir()
-    (tmp_path / "program").write_text(ON_A_SMALL_DISK)
-    script = f"""set -e; mount -t tmpfs -o size=256k none "$0/disk"
-        "$1" "$0/program" "$0/disk" first >"$0/first"; {change}; "$1" "$0/program" "$0/disk" """
-    command = ["unshare", "--mount", "bash", "-c", script, str(tmp_path), sys.executable]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.stderr.startswith(("unshare:", "mount:")):
-        pytest.skip(f"mounts are not allowed here: {done.stderr.strip()}")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert (found["values"], found["first"]) == ({"policy.search_s": 1}, "000001")
-    assert len(found["told"]) == 2
-    assert all(complaint in text.lower() for text in found["told"])
 
 
 if __name__ == "__main__":

@@ -155,9 +155,7 @@ def contents(folder: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("reason", SPOILT)
-def test_a_run_that_cannot_be_read_survives_ten_starts_and_is_named(
-    store, reason, monkeypatch, caplog
-):
+def test_an_unreadable_run_survives_ten_starts_and_is_named(store, reason, monkeypatch, caplog):
     finish(store)
     bad = finish(store, b"picture")
     finish(store)

@@ -34,9 +34,7 @@ LIMIT = 1000
 @pytest.mark.parametrize(
     ("number", "remedy"), [(errno.ENOSPC, "free some space"), (errno.EROFS, "read-only")]
 )
-def test_a_failing_system_call_leaves_the_old_contents_and_names_the_remedy(
-    tmp_path, monkeypatch, name, number, remedy, write
-):
+def test_a_failing_call_leaves_the_old_file(tmp_path, monkeypatch, name, number, remedy, write):
     path = tmp_path / "settings"
     write_atomically(path, OLD)
 
@@ -66,9 +64,7 @@ def test_the_new_name_is_on_the_disk_before_a_save_is_over(tmp_path, monkeypatch
     assert flushed == [(False, False), (True, True)]
 
 
-def test_a_save_continues_short_writes_applies_its_mode_and_leaves_no_descriptor_open(
-    tmp_path, monkeypatch
-):
+def test_a_save_is_complete_and_leaves_no_descriptor_open(tmp_path, monkeypatch):
     real = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:7]))
     before = len(list(Path("/proc/self/fd").iterdir()))
