@@ -248,9 +248,7 @@ async def test_bodies_that_never_come_take_nobody_s_place(port, host):
         ("connect_accepted_socket", [RuntimeError("a defect"), MemoryError()], "not accepted"),
     ],
 )
-async def test_the_accepting_goes_on_after_any_error(
-    port, broken, failures, logged, monkeypatch, caplog
-):
+async def test_accepting_goes_on_after_errors(port, broken, failures, logged, monkeypatch, caplog):
     loop = asyncio.get_running_loop()
     working: Callable[..., Any] = getattr(loop, broken)
     left = list(failures)

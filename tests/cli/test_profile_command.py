@@ -25,9 +25,7 @@ Say = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def say(
-    short_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Say:
+def say(short_folder, monkeypatch, capfd) -> Say:
     """Return a function that runs ``cubist profile`` and returns exit code, stdout and stderr."""
     for name in ("CUBIST_RUNTIME_DIR", "CUBIST_STATE_DIR"):
         monkeypatch.setenv(name, str(short_folder))
@@ -107,9 +105,7 @@ def test_what_is_wrong_is_edited_again_or_put_aside(say, monkeypatch, tmp_path, 
         (WRONG, "click.confirm", [True, click.Abort()]),
     ],
 )
-def test_an_edited_text_outlives_the_daemon_and_ctrl_c(
-    say, monkeypatch, tmp_path, text, fails, error
-):
+def test_an_edited_text_outlives_daemon_and_ctrl_c(say, monkeypatch, tmp_path, text, fails, error):
     monkeypatch.setattr(profile, "require_terminal", lambda *_: None)
     monkeypatch.setattr(click, "edit", Mock(side_effect=[text, None]))
     monkeypatch.setattr(fails, Mock(side_effect=error))

@@ -251,9 +251,7 @@ IN_STEPS = [
         (io.StringIO(), 0.4, IN_STEPS, ["making it, about 3 s left\nmaking it: done in 1.2 s\n"]),
     ],
 )
-def test_a_line_on_a_terminal_is_wiped_and_a_pipe_sees_only_what_takes_long(
-    stream, every_s, reports, shown, monkeypatch
-):
+def test_progress_on_a_terminal_and_in_a_pipe(stream, every_s, reports, shown, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     now = [0.0]
     with ProgressLine(stream, lambda: now[0]) as line:

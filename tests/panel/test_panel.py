@@ -208,9 +208,7 @@ def test_a_pin_that_fails_and_a_defect_are_told_once(bench, broken):
 @pytest.mark.parametrize(
     ("call", "error"), [(call, error) for call, errors in RAISES.items() for error in errors]
 )
-def test_whatever_the_library_raises_is_a_fault_in_its_words_and_pins_are_given_back(
-    call, error, caplog
-):
+def test_whatever_the_library_raises_is_a_fault_and_pins_are_given_back(call, error, caplog):
     def use() -> None:
         bench = Bench(PanelPins(Input(BUTTON), Output(LED), Output(BUZZER), STOP), module)
         try:

@@ -48,9 +48,7 @@ def test_the_page_is_small_and_whole_and_loads_nothing_from_elsewhere():
         assert {*named, *modules} <= assets.keys(), path
 
 
-async def test_the_page_is_announced_to_the_group_until_it_ends_and_closes_its_tabs(
-    daemon, options
-):
+async def test_the_page_is_announced_to_its_group_until_it_ends(daemon, options):
     environ = {"CUBIST_RUNTIME_DIR": str(options.announce)}
     async with contextlib.AsyncExitStack() as stack:
         async with serving(options, TOKEN):
