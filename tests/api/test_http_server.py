@@ -352,7 +352,6 @@ def may_be_none(kind: Any) -> bool:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_has_the_fields_of_its_model(name):
-    """Compare the fields: a field added to a model must be added to the document, too."""
     model, hints = model_of(name.removesuffix("Json")), get_type_hints(DOCUMENTS[name])
     assert hints.keys() == model.model_fields.keys()
     for key, hint in hints.items():

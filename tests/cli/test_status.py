@@ -113,7 +113,6 @@ def test_following_the_daemon_s_own_log_misses_no_line(tmp_path, monkeypatch, as
 
 @pytest.mark.parametrize("profile", ["cubotino", "six-motor"])
 def test_the_drawn_cube_follows_the_motion_until_it_is_solved(profile):
-    """Check for any robot that each move is struck off when its last turn has ended."""
     counts = []
     for at in (0.0, 0.5, 1.0):
         view = turning_json(profile, SCRAMBLED, at)
@@ -136,7 +135,6 @@ words = st.lists(
 
 @given(size=st.integers(4, 7), moves=words)
 def test_moves_carry_the_stickers_along(size, moves):
-    """Compare with the model of stickers."""
     start = StickerCube.solved(size).apply("R U 2F L'")
     drawn = sticker_colours(cube_json(start), moves)
     turned = start.apply(" ".join(moves))

@@ -36,7 +36,6 @@ def fake() -> FakeMachine:
 
 @pytest.fixture
 async def controller(fake: FakeMachine, tmp_path: Path) -> AsyncIterator[JobController]:
-    """Return a connected controller of the fake robot."""
     controller = JobController(fake.machine(), RunStore(tmp_path / "runs"), version="1.2.3")
     await controller.open()
     yield controller
@@ -115,7 +114,6 @@ async def path(controller, fake, maintenance_of, short_folder) -> AsyncIterator[
 
 @pytest.fixture
 async def client(path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    """Return a client of that socket."""
     connector = aiohttp.UnixConnector(str(path))
     async with aiohttp.ClientSession("http://localhost", connector=connector) as session:
         yield session

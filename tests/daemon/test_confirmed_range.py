@@ -138,7 +138,6 @@ def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestE
 
 
 def test_every_writing_route_is_tried():
-    """Check that new routes of the daemon are added to those tried here."""
     orders = {route.path for route in ROUTES if route.method == "POST"}
     assert orders == set(bodies(load_profile("cubotino"))) | NOT_MOTION
 

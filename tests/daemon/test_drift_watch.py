@@ -66,7 +66,6 @@ class WatchedRobot:
         return max(one.solves for one in self.drifts.load(self.profile, TODAY).positions)
 
     def follow(self, looks: list[PoseDeviation], outcome: Outcome) -> bool:
-        """Follow a job with these looks and this outcome."""
         record = SimpleNamespace(id=7, outcome=outcome)
         job: Any = SimpleNamespace(looks=looks, record=record, add_notes=self._add_notes)
         done = asyncio.run(self.watch.follow(job))

@@ -28,7 +28,6 @@ PADS = (Input(5, True, "down"), Input(6, True, "down"))
 
 @pytest.fixture
 def module() -> FakeModule:
-    """Return the pins, at rest at their pulls."""
     return FakeModule()
 
 

@@ -47,7 +47,6 @@ async def test_only_one_job_at_a_time(controller, fake, eventually):
 
 
 async def test_an_unconfirmed_emergency_stop(controller, fake, eventually, monkeypatch, caplog):
-    """Disconnect the board's cable: the job waits for it in order to go on."""
     waits = threading.Event()
 
     def gone() -> None:

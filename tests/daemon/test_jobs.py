@@ -324,7 +324,6 @@ async def test_the_view_has_precedence_over_the_reading(controller, fake, readin
     ],
 )
 async def test_what_stays_in_view_is_named(fake, controller, code, clear_before, retries):
-    """Check a scan and the check at the end, at the first look and at later ones."""
     controller.machine = fake.machine_with(
         scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
     )

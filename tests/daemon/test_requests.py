@@ -223,7 +223,6 @@ async def sockets(controller, fake, maintenance_of, short_folder) -> AsyncIterat
 
 @pytest.mark.parametrize("program", Program)
 async def test_a_program_that_was_taken_over_gets_no_other_route(sockets, program, fake):
-    """Request every route: those it may not use do not exist for it."""
     session = sockets[program]
     denied = [(one.method, one.path) for one in ROUTES if not program.may_ask(one.endpoint)]
     for method, route in [*denied, ("GET", "/openapi.json")]:
@@ -303,7 +302,6 @@ async def test_only_the_program_that_calibrates_may_keep_and_move(sockets, fake,
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root makes files of another group")
 async def test_the_socket_is_its_group_s_alone(short_folder, monkeypatch):
-    """Check that the page's user reaches its socket, but not the control socket beside it."""
     monkeypatch.setattr(grp, "getgrnam", {"cubist-page": ("cubist-page", "x", 61_001, [])}.get)
     control, page = short_folder / "control.sock", short_folder / "page.sock"
     async with (

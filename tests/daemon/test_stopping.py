@@ -102,7 +102,6 @@ async def test_a_stop_waits_for_nothing_else(trial, controller, maintenance, pan
 
 
 async def test_a_slow_stop_becomes_an_emergency_stop(trial, controller, fake, monkeypatch):
-    """Let the board report motion for ever."""
     halted, emergency_stop = threading.Event(), fake.motion.emergency_stop
 
     def halt() -> None:

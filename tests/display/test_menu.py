@@ -106,7 +106,6 @@ def test_what_the_daemon_is_asked(action, asked):
 
 @pytest.mark.long
 def test_colours_are_learned_and_kept():
-    """Use a whole simulated robot, as `cubist calibrate colours` does."""
     profile = load_profile("cubotino")
     with robot_to_practise_on(profile, seed=5, speed=50):
         client = ControlClient()
@@ -146,7 +145,6 @@ def test_a_press_stops_a_job_that_has_just_begun():
 
 
 def test_buttons_and_display_together(monkeypatch):
-    """Follow a press from the pin to the daemon, and to the picture."""
     module, daemon, shown = FakeModule(), FakeClient(), []
     gpio, made = RpiGpio(module), dummy(240, 135)
     monkeypatch.setattr(made, "display", lambda image: shown.append(image.tobytes()))

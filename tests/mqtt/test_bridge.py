@@ -56,7 +56,6 @@ class Broker:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the settings of ``cubist-mqtt``."""
         tls = {"CUBIST_MQTT_TLS": "yes", "CUBIST_MQTT_CA": str(self.authority)}
         return {
             "CUBIST_MQTT_HOST": "localhost",
@@ -69,7 +68,6 @@ class Broker:
         }
 
     def client(self) -> aiomqtt.Client:
-        """Return another client of the broker."""
         tls = ssl.create_default_context(cafile=self.authority) if self.authority else None
         return aiomqtt.Client(
             "localhost", self.port, username=USER, password=PASSWORD, tls_context=tls
@@ -77,7 +75,6 @@ class Broker:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Run the broker until the end of the context."""
         config = self.folder / "mosquitto.conf"
         with subprocess.Popen(
             [MOSQUITTO, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -122,7 +119,6 @@ async def daemon(short_folder: Path) -> AsyncIterator[FakePageDaemon]:
 
 @contextlib.asynccontextmanager
 async def published(daemon: Path, broker: Broker, **more: str) -> AsyncIterator[Any]:
-    """Run ``cubist-mqtt``."""
     settings = (f"{name}={value}" for name, value in (broker.environment | more).items())
     program = (sys.executable, "-m", "robot.mqtt.main", "--socket", str(daemon))
     async with running("cubist-mqtt", ["env", *settings, *program], broker.folder) as child:

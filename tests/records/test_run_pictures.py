@@ -55,7 +55,6 @@ def record(**more: Any) -> RunRecord:
 
 
 def drawn(run: RunRecord) -> NDArray[np.uint8]:
-    """Return the collage as a picture, BGR."""
     data = draw_collage(run, load)
     assert len(data) <= MOST_BYTES
     return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR), np.uint8)
@@ -110,7 +109,6 @@ BLUE, RED = (200, 40, 20), (20, 40, 200)
 
 
 def jpeg(colour: tuple[int, int, int], size: tuple[int, int] = (640, 480)) -> bytes:
-    """Return a picture of one colour (BGR)."""
     image = np.full((size[1], size[0], 3), colour, np.uint8)
     return bytes(cv2.imencode(".jpg", image)[1].tobytes())
 

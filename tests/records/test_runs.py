@@ -51,7 +51,6 @@ class FullDisk:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def fill(self) -> None:
-        """Let another program use all of the remaining space."""
         self.others += self.free
 
 
@@ -66,7 +65,6 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def finish(store: RunStore, photo: bytes = b"") -> str:
-    """Save a complete run and return its number."""
     writer = store.begin("solve", "cubotino", NOW)
     if photo:
         writer.save_photo("scanning-U.jpg", photo)

@@ -187,7 +187,6 @@ def dialogs_of(session: Session) -> Iterator[tuple[str, MakeDialog]]:
 
 
 def place_dialog(make: MakeDialog, number: int, count: int, guide: GuideSession) -> Dialog:
-    """Make the dialog of a step in a series."""
     dialog = make(guide)
     dialog.place = (number + 1, count)
     return dialog

@@ -39,7 +39,6 @@ OUT_OF_VIEW = """() => {
 
 
 async def assert_every_panel(page: BrowserPage, where: str, *, accessible: bool = False) -> None:
-    """Assert that every panel has its layout, and is accessible."""
     await page.bring_to_front()
     for panel in PANELS:
         await page.click(f"#tab-{panel}")
@@ -60,7 +59,6 @@ async def assert_accessible_in_both_schemes(page: BrowserPage, where: str) -> No
 
 
 async def assert_every_address(page: BrowserPage, origin: str) -> None:
-    """Assert that the address of each panel opens it, also in a new window."""
     for panel in PANELS:
         await page.goto(f"{origin}/#/{panel}")
         await page.reload()
@@ -69,7 +67,6 @@ async def assert_every_address(page: BrowserPage, origin: str) -> None:
 
 
 async def assert_run(page: BrowserPage, where: str) -> None:
-    """Assert that a run with its pictures has its layout, and is accessible."""
     await page.wait_for_selector("#run-heading")
     assert page.url.endswith("#/runs/1"), "an address of a run stays one"
     for keepsake in ("run-collage", "run-time-lapse"):
@@ -94,7 +91,6 @@ async def assert_buttons_are_large_and_in_sight(page: BrowserPage) -> None:
 
 
 async def test_every_panel_in_every_state():
-    """Check idle, working and fault states, every language, and one run with its pictures."""
     async with scene(speed=6) as here:
         pages = {
             name: await here.open(size, bypass_csp=True, color_scheme=scheme)

@@ -492,7 +492,6 @@ BUSY = "document.querySelector('.guide').dataset.busy === 'true'"
 
 
 async def begin_guide(page: BrowserPage) -> None:
-    """Begin to calibrate, and wait for the menu."""
     await hold_down(page, "#guide-begin")
     await page.wait_for_selector(".choices button")
 
@@ -532,7 +531,6 @@ async def maintenance_has_ended(here: Scene) -> None:
 
 
 def confirm(here: Scene) -> None:
-    """Keep all positions as they are in the profile."""
     session = Session(ControlClient(here.control_socket))
     with session.maintenance():
         session.keep({one.key: one.value for one in positions(session)})

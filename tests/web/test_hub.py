@@ -149,7 +149,6 @@ async def test_nobody_calibrates_where_the_owner_has_not_allowed_it(daemon, opti
 
 
 async def refused(page: PageVisitor) -> int:
-    """Return the status with which a guide is refused."""
     with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
         await page.visitor.ws_connect("/ws/guide", headers=page.own)
     return refusal.value.status
