@@ -13,13 +13,17 @@ import aiohttp
 import pytest
 
 from robot.calibration.store import CalibrationStore
+from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
 from robot.machine.confirmed_range import ConfirmedRange
+from robot.panel.gpio import RpiGpio
+from robot.panel.panel import Input, Output, PanelPins
 from robot.records.runs import RunStore
 from robot.settings import load_profile
 from tests.rig.fake_robot import LIMIT_S, FakeMachine, management_of
+from tests.rig.gpio import FakeModule
 from tests.rig.simulated_run import kept_memory
 
 
@@ -40,6 +44,26 @@ async def controller(fake: FakeMachine, tmp_path: Path) -> AsyncIterator[JobCont
     await controller.open()
     yield controller
     await controller.close()
+
+
+@pytest.fixture
+def module() -> FakeModule:
+    """Return the pins, at rest at their pulls."""
+    return FakeModule()
+
+
+@pytest.fixture
+def gpio(module: FakeModule) -> RpiGpio:
+    return RpiGpio(module)
+
+
+@pytest.fixture
+async def panel(controller, gpio, module) -> AsyncIterator[FrontPanel]:
+    front = FrontPanel(controller, gpio, PanelPins(start_button=Input(17), led=Output(27)))
+    front.open()
+    yield front
+    await front.close()
+    assert module.given_back()
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from robot.text.outcomes import exit_code
 from solver.cube.reading import parse_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import ExitCode
+from tests.rig.fake_robot import LIMIT_S
 
-LIMIT_S = 240.0
 ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 

@@ -13,27 +13,16 @@ from robot.api.endpoints import RobotState
 from robot.api.models import WORKING, StartRequest
 from robot.daemon.front_panel import FrontPanel
 from robot.panel.button import Hands, Press
-from robot.panel.gpio import PanelError, RpiGpio
-from robot.panel.panel import Input, Inspection, Output, Panel, PanelPins
+from robot.panel.gpio import PanelError
+from robot.panel.panel import Input, Inspection, Panel, PanelPins
 from robot.records.runs import RunWriter
 from robot.text.faults import Conflict, RobotError
 from robot.text.messages import Note
 from tests.rig.fake_robot import LIMIT_S, run_job
-from tests.rig.gpio import FakeModule
 
 HOME = StartRequest(kind="home")
 GONE = RobotError("link-lost")
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
-
-
-@pytest.fixture
-def module() -> FakeModule:
-    return FakeModule()
-
-
-@pytest.fixture
-def gpio(module: FakeModule) -> RpiGpio:
-    return RpiGpio(module)
 
 
 @pytest.fixture
@@ -43,15 +32,6 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(Panel, "show", lambda _, shown: told.append(shown))
     monkeypatch.setattr(Panel, "sound", lambda _, sound: told.append(sound.upper()))
     return told
-
-
-@pytest.fixture
-async def panel(controller, gpio, module) -> AsyncIterator[FrontPanel]:
-    front = FrontPanel(controller, gpio, PanelPins(start_button=Input(17), led=Output(27)))
-    front.open()
-    yield front
-    await front.close()
-    assert module.given_back()
 
 
 async def test_presses_start_stop_and_switch_off(panel, controller, fake, eventually):

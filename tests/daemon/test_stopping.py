@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,13 +17,10 @@ from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.panel.button import Press
-from robot.panel.gpio import RpiGpio
-from robot.panel.panel import Input, Output, PanelPins
 from robot.records.documents import ApiRequest, Nothing
 from robot.records.runs import RunStore, RunWriter
 from robot.text.faults import Conflict, RobotError
 from tests.rig.fake_robot import LIMIT_S, MOTION
-from tests.rig.gpio import FakeModule
 
 SOLVE, HOME, SCRAMBLE = (StartRequest(kind=kind) for kind in ("solve", "home", "scramble"))
 
@@ -41,15 +38,6 @@ LOOKING = Trial("look", "", ApiRequest, Nothing, lambda *_: Nothing(), "GET")
 @pytest.fixture
 def maintenance(controller, fake, maintenance_of) -> Maintenance:
     return maintenance_of(controller, fake)
-
-
-@pytest.fixture
-async def panel(controller: JobController) -> AsyncIterator[FrontPanel]:
-    pins = PanelPins(start_button=Input(17), led=Output(27))
-    front = FrontPanel(controller, RpiGpio(FakeModule()), pins)
-    front.open()
-    yield front
-    await front.close()
 
 
 @pytest.fixture

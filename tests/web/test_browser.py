@@ -524,12 +524,6 @@ async def state(here: Scene) -> str:
     return str((await here.stage.daemon.status()).state)
 
 
-async def maintenance_has_ended(here: Scene) -> None:
-    async with asyncio.timeout(30):
-        while await state(here) == "maintenance":
-            await asyncio.sleep(0.02)
-
-
 def confirm(here: Scene) -> None:
     session = Session(ControlClient(here.control_socket))
     with session.maintenance():
@@ -604,7 +598,6 @@ async def test_positions_camera_and_colours_are_calibrated_on_the_page():
         await other.click("#tab-calibration")
         assert await other.locator("#guide-begin").is_disabled()
         await page.close()
-        await maintenance_has_ended(here)
         await until(other, "!document.getElementById('guide-begin').disabled")
         await asyncio.to_thread(confirm, here)
         page = await open_guide(here)
