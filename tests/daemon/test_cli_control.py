@@ -129,8 +129,6 @@ def test_watching_ends_with_its_reader(daemon):
     """End at once, not at the next event, perhaps hours later."""
     command = [sys.executable, "-m", "robot.cli.main", "status", "--watch"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
-        assert watching.stdout is not None
-        assert watching.stderr is not None
         assert watching.stdout.readline().startswith(b"idle")
         watching.stdout.close()
         assert (watching.wait(LIMIT_S), watching.stderr.read()) == (0, b"")

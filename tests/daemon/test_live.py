@@ -22,7 +22,6 @@ from robot.daemon.job import Job
 from robot.daemon.job_control import JobController
 from robot.daemon.live import CLOCK_PERIOD_S, PICTURE_PERIOD_S, JpegCache, LiveBoard
 from robot.daemon.video import JobVideo
-from robot.planner.stopping import AnyCube
 from robot.records import time_lapse
 from robot.records.run_record import LinkRecord
 from robot.records.runs import unrecorded, utc_now
@@ -102,13 +101,12 @@ async def test_a_late_listener_gets_the_whole_state(client, controller, fake, ev
     async with client.get("/live") as response:
         assert await response.json() == nothing
     fake.motion.hold = threading.Event()
-    cube: AnyCube = SCRAMBLED_CUBE
-    await controller.start(StartRequest(facelets=cube.facelets()))
+    await controller.start(StartRequest(facelets=SCRAMBLED_CUBE.facelets()))
     await eventually(fake.motion.moving)
     await asyncio.sleep(0)
     async with client.get("/live") as response:
         live = await response.json()
-    assert live["cube"]["facelets"] == cube.facelets()
+    assert live["cube"]["facelets"] == SCRAMBLED_CUBE.facelets()
     assert (live["motion"]["duration_us"], live["at_us"]) == (1000, 500)
     fake.motion.hold.set()
     await controller.finished()

@@ -111,7 +111,6 @@ async def test_what_is_kept_and_what_is_tried_out_count_for_a_trial(maintained):
     assert tried.values == {OPEN: 1340, CLOSE: 1510}
     bench = await maintained.perform()
     assert (pulse(bench.profile, "open"), pulse(bench.profile, "close")) == (1340, 1510)
-    assert bench.kept is not None
     assert (pulse(bench.kept, "open"), pulse(bench.kept, "close")) == (1340, 1500)
     assert bench.machine is maintained.controller.machine
     assert len(maintained.made) == 1
@@ -228,9 +227,9 @@ async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(maintained, f
 @pytest.mark.parametrize("emergency", [False, True])
 async def test_lost_motors_are_asked_for_by_the_next_robot(controller, fake, tmp_path, emergency):
     """Check the robot rebuilt from saved values. After an emergency stop it waits for people."""
-    heir, store = FakeMachine(), CalibrationStore(tmp_path / "state")
-    made, contact = heir.machine(), ConfirmedRange({})
-    maintenance = Maintenance(controller, load_profile("mindcuber"), store, contact, lambda _: made)
+    heir = FakeMachine()
+    maintained = Maintained(controller, heir, tmp_path / "state", "mindcuber")
+    maintenance, store = maintained.mode, maintained.store
     store.note_under_way()
     fake.motion.has_lost_positions = not emergency
     fake.motion.lost = ("table",) if emergency else ()
@@ -239,8 +238,8 @@ async def test_lost_motors_are_asked_for_by_the_next_robot(controller, fake, tmp
     if emergency:
         await controller.stop(emergency=True)
     await maintenance.leave()
-    assert controller.next_machine is made and heir.motion.has_lost_positions
-    assert (controller.machine is made) is not emergency
+    assert controller.next_machine.motion is heir.motion and heir.motion.has_lost_positions
+    assert (controller.machine is controller.next_machine) is not emergency
     daemon_main.forget_if_resolved(controller, store)
     assert store.broken_off is not None
     heir.motion.has_lost_positions = False
