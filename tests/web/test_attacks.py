@@ -251,14 +251,6 @@ async def test_large_bodies_and_messages_are_cut_off(page):
     assert page.daemon.posts() == []
 
 
-async def test_no_more_tabs_than_a_small_computer_can_serve(page, monkeypatch):
-    monkeypatch.setattr(hub, "MOST_TABS", 2)
-    await page.log_in()
-    async with page.tab(), page.tab():
-        with pytest.raises(aiohttp.WSServerHandshakeError):
-            await page.visitor.ws_connect("/ws", headers=page.own)
-
-
 FLOODING, WATCHING, VISITING = "127.0.0.66", "127.0.0.2", "127.0.0.3"
 """Hosts of this computer's loopback network."""
 
