@@ -14,12 +14,14 @@ from robot.api.endpoints import RobotState
 from robot.cli.control import JobLine
 from robot.cli.solution_text import group_by_move, timeline
 from robot.cli.status_screen import picture as status_picture
-from robot.records.run_record import RunRecord
+from robot.records.run_record import FaultRecord, RunRecord
 from robot.simulate.display import picture as demo_picture
 from robot.simulate.display import verdict_picture
 from robot.simulate.progress import DemoProgress
 from robot.simulate.session import DemoOutcome
+from robot.text.faults import RobotError
 from solver.cube.cube import Cube
+from solver.cube.sticker_cube import StickerCube
 from tests.rig.documents import job_json, run_json, status_json, turning_json
 
 SCRAMBLED = Cube.solved().apply("R U2 F' L D B2 R' U F2 L' D2 B U' R2 F D' L2 B' U2")
@@ -81,29 +83,24 @@ def assert_cube_is_whole(lines: list[str]) -> None:
         assert counts == [size] * size + [4 * size] * size + [size] * size, "\n".join(lines)
 
 
-def progress_of(state: RobotState, size: int, **more: Any) -> DemoProgress:
-    """Return a demo in the middle of a stage, with everything it can show there."""
-    title = "CUBOTino: servos turn and tilt the cube · cube 7 · 2 times as fast"
-    progress = DemoProgress(
-        title, facelets="".join(face * size * size for face in "URFDLB"), real_clock=lambda: 12.0
-    )
-    for each in (RobotState.HOMING, RobotState.SCANNING, RobotState.SOLVING, state):
-        progress.clock_s += 12.34
-        progress.enter(each)
-    progress.step = "turning: 19 moves in 71.4 s, with a faster end"
-    progress.moves, progress.operations, progress.planned_us = MOVES, OPERATIONS, 9_000_000
-    progress.fraction, progress.remaining_s = 0.64, 123.4
-    progress.edges, progress.violations = 1_234_567, 2
-    for name, value in more.items():
-        setattr(progress, name, value)
-    return progress
+STEP = "turning: 19 moves in 71.4 s, with a faster end"
 
 
 @terminals
 @pytest.mark.parametrize("size", [2, 3, 4])
 @pytest.mark.parametrize("state", [*RobotState][1:6])
-def test_the_picture_of_the_demo_fits_the_terminal(state, size, columns, rows):
-    progress = progress_of(state, size)
+def test_the_picture_of_the_demo(state, size, columns, rows):
+    """Check the middle of each stage, with everything that it can show there."""
+    title = "CUBOTino: servos turn and tilt the cube · cube 7 · 2 times as fast"
+    facelets = StickerCube.solved(size).letters
+    progress = DemoProgress(title, facelets=facelets, real_clock=lambda: 12.0)
+    for each in (RobotState.HOMING, RobotState.SCANNING, RobotState.SOLVING, state):
+        progress.clock_s += 12.34
+        progress.enter(each)
+    progress.step, progress.moves, progress.operations = STEP, MOVES, OPERATIONS
+    progress.planned_us = 9_000_000
+    progress.fraction, progress.remaining_s = 0.64, 123.4
+    progress.edges, progress.violations = 1_234_567, 2
     text = "\n".join(assert_fits(lambda width: demo_picture(progress, width), columns, rows))
     assert "64 %, 123 s left" in text
     progress.picture = np.zeros((48, 64, 3), np.uint8)
@@ -119,23 +116,13 @@ def test_the_verdict_of_the_demo(columns, rows):
     assert_fits(lambda width: verdict_picture(outcome, width), columns, rows)
 
 
-JOB = job_json(
-    "turning: 19 moves in 71.4 s, with a faster end",
-    progress=0.64,
-    remaining_s=123.4,
-    elapsed_s=123.4,
-)
-FAULT = {
-    "code": "jammed",
-    "cause": "the end stop was never reached (lid): the end stop is unplugged, or the lid is stuck",
-    "remedy": "free the lid, check the wire of its end stop, then press the button to start again",
-}
+JOB = job_json(STEP, progress=0.64, remaining_s=123.4, elapsed_s=123.4)
+FAULT = FaultRecord.of(RobotError("home-missing", detail="lid")).model_dump()
+WARNED = "the serial line damaged 6 of 7800 messages"
 STATES = {
     "idle": status_json("idle", last_run=run_json(12, "slipped", duration_s=61.25)),
     "turning": status_json("turning", job=JOB),
-    "fault": status_json(
-        "fault", fault=FAULT, warnings=["the serial line damaged 6 of 7800 messages"]
-    ),
+    "fault": status_json("fault", fault=FAULT, warnings=[WARNED]),
     "maintenance": status_json("maintenance"),
 }
 
@@ -170,8 +157,5 @@ def test_the_line_of_a_job_goes_on_when_one_phase_is_done_and_the_next_begins(co
 def test_the_timeline_of_a_plan(profile, columns, rows):
     motion = turning_json(profile, SCRAMBLED)["motion"]
     moves = group_by_move(motion["operations"], motion["orientation"], motion["moves"])
-
-    def screen(width: int) -> RenderableType:
-        return Group(timeline(moves, motion["duration_us"], width))
-
-    assert_fits(screen, columns, 1000)
+    length_us = motion["duration_us"]
+    assert_fits(lambda width: Group(timeline(moves, length_us, width)), columns, 1000)
