@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
+from unittest.mock import AsyncMock
 
 import pytest
 from aiohttp import web
@@ -308,11 +309,8 @@ async def test_a_flood_of_all_other_servers_leaves_this_one_a_descriptor(short_f
 
 
 async def test_what_cannot_be_set_up_leaves_no_listener():
-    async def fail(_: web.Application) -> None:
-        raise Known
-
     app = web.Application()
-    app.on_startup.append(fail)
+    app.on_startup.append(AsyncMock(side_effect=Known))
     listener = socket.create_server(("127.0.0.1", 0))
     with pytest.raises(Known):
         async with HttpServer(app, LOG, lambda _: None).serving(listener):

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator
 from itertools import groupby
+from unittest.mock import Mock
 
 import pytest
 
@@ -102,11 +103,7 @@ async def test_only_a_long_press_ends_a_released_emergency_stop(panel, controlle
     await controller.finished()
     assert fake.motion.done.count("home") == 1 and controller.status().fault is None
     told.clear()
-
-    def unconfirmed() -> None:
-        raise RobotError("no-answer")
-
-    fake.motion.emergency_stop = unconfirmed
+    fake.motion.emergency_stop = Mock(side_effect=RobotError("no-answer"))
     await panel.estop(True)
     assert "FAULT" in told
 

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -186,10 +187,7 @@ async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(controller, 
 
 async def test_a_disk_that_fails_does_not_keep_the_cube_unsolved(controller, monkeypatch):
     """Check that the daemon keeps the record in memory; without a folder its number is 0."""
-
-    def fail(*_: object) -> None:
-        raise StorageError("the disk is full")
-
+    fail = Mock(side_effect=StorageError("the disk is full"))
     run_id = await controller.start(SOLVE)
     with monkeypatch.context() as full:
         full.setattr("robot.records.runs.RunWriter.save", fail)
@@ -206,9 +204,7 @@ async def test_a_disk_that_fails_does_not_keep_the_cube_unsolved(controller, mon
 
 @pytest.mark.parametrize("failing", ["RunStore.prune", "RunWriter.finish"])
 async def test_a_record_that_cannot_be_closed_blocks_no_job(controller, monkeypatch, failing):
-    def fail(*_: object) -> None:
-        raise FileNotFoundError("gone meanwhile")
-
+    fail = Mock(side_effect=FileNotFoundError("gone meanwhile"))
     monkeypatch.setattr(f"robot.records.runs.{failing}", fail)
     record = await run_job(controller)
     assert (record.outcome, controller.state) == ("solved", RobotState.IDLE)

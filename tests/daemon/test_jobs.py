@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -127,15 +128,13 @@ async def test_a_search_that_waits_for_tables_says_so_and_goes_on(watched):
 async def test_a_board_that_does_not_answer_is_given_up_by_the_clock(watched, fake):
     """Let each attempt take half of the time that the board has."""
 
-    def break_off(first: object = ()) -> None:
-        raise LinkError(Fault.LINK_LOST)
-
     def wait_in_vain() -> None:
         fake.motion.done.append("open")
         watched.now += 0.01
         raise LinkError(Fault.NO_ANSWER)
 
-    fake.motion.home, fake.motion.open = break_off, wait_in_vain
+    fake.motion.open = wait_in_vain
+    fake.motion.home = Mock(side_effect=LinkError(Fault.LINK_LOST))
     with pytest.raises(LinkError, match="does not answer"):
         await solve(watched.job, replace(fake.machine(), reconnect_s=0.02))
     assert fake.motion.done == ["open"] * 2
@@ -159,11 +158,7 @@ async def test_pictures_and_the_record_are_kept_at_the_end(watched, caplog, monk
     assert job.explanation is None  # it holds the pictures
     shown = job.pictures.latest("top")
     assert shown is not None and shown.number == 2
-
-    def fail(*_: object) -> bytes:
-        raise StorageError("the disk is full")
-
-    job.explanation = fail
+    job.explanation = fail = Mock(side_effect=StorageError("the disk is full"))
     await job.finish()
     assert "the reading could not be drawn" in caplog.text
     monkeypatch.setattr(job.writer, "save", fail)

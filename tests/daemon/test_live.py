@@ -10,6 +10,7 @@ import json
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
+from unittest.mock import Mock
 
 import aiohttp
 import pytest
@@ -268,9 +269,7 @@ async def test_a_collage_shows_what_is_known_of_the_run_by_now(controller):
 
 
 async def test_a_robot_without_a_camera_works_all_the_same(fake, controller, monkeypatch):
-    def refuse(_: str | None) -> str:
-        raise InvalidRequest("there is none")
-
+    refuse = Mock(side_effect=InvalidRequest("there is none"))
     monkeypatch.setattr(fake.scanner, "camera_named", refuse)
     run = await controller.start(StartRequest(kind="scramble", moves="R U F2"))
     await controller.finished()

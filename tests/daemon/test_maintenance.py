@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import aiohttp
 import pytest
@@ -199,17 +200,11 @@ async def test_motors_that_may_stand_askew_are_noted(maintained, fake, counts, l
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
 async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(maintained, fake, monkeypatch):
     """Doubt motors that cannot turn back, and drop the values tried out in any case."""
-
-    def out_of_reach(_: object) -> None:
-        raise InvalidRequest("table: 9000 is above its limit")
-
-    def unreadable(*_: object) -> None:
-        raise BadCalibration("line 1: no JSON")
-
+    unreadable = Mock(side_effect=BadCalibration("line 1: no JSON"))
     mode, controller = maintained.mode, maintained.controller
     mode.enter()
     await mode.try_out({DIRECTION: True})
-    fake.motion.bring_back = out_of_reach
+    fake.motion.bring_back = Mock(side_effect=InvalidRequest("table: 9000 is above its limit"))
     await mode.leave()
     assert "table" in fake.motion.doubted
     assert controller.status().fault is None

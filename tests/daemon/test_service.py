@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import aiohttp
 import pytest
@@ -172,20 +173,14 @@ class Served:
     """A daemon of the fake robot, and the arguments it was built with."""
 
     def __init__(self, fake: Any, folder: Path) -> None:
-        self.fake = fake
-        self.options = parse(
-            ["--runtime-dir", str(folder), "--state-dir", str(folder / "state"), "--port", "/p"], {}
-        )
+        self.fake, state = fake, folder / "state"
+        places = ["--runtime-dir", str(folder), "--state-dir", str(state), "--port", "/p"]
+        self.options = parse(places, {})
         self.options.state_dir.mkdir()
         self.manager = Manager(lambda: os.kill(os.getpid(), signal.SIGTERM))
         self.signals = EndSignals()
-        self.made: list[tuple[Any, ...]] = []
+        self.make = Mock(side_effect=lambda *_, **__: fake.machine())
         self.controllers: list[JobController] = []
-        self.seen: list[Any] = []
-
-    def make(self, profile: Any, contact: Any, port: str | None, twin: str | None) -> Any:
-        self.made.append((profile, contact, port, twin))
-        return self.fake.machine()
 
     async def run(self) -> JobController:
         async with asyncio.timeout(60):
@@ -209,13 +204,11 @@ def served(fake: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Se
         served.controllers.append(JobController(*arguments, **more))
         return served.controllers[-1]
 
-    def make_no_gpio(_: object) -> Any:
-        raise PanelError("no chip of GPIOs")
-
+    no_gpio = Mock(side_effect=PanelError("no chip of GPIOs"))
     monkeypatch.setattr(fake.motion, "mark_positions_lost", distrust)
     monkeypatch.setattr(daemon_main, "make_machine", served.make)
     monkeypatch.setattr(daemon_main, "JobController", make_controller)
-    monkeypatch.setattr(daemon_main, "make_gpio", make_no_gpio)
+    monkeypatch.setattr(daemon_main, "make_gpio", no_gpio)
     return served
 
 
@@ -288,9 +281,10 @@ async def test_a_signal_ends_the_daemon_in_order(served, number, caplog):
     assert controller.store.directory == served.options.state_dir / "runs"
     assert "no panel: no chip of GPIOs" in caplog.messages
     assert served.fake.distrusted == []
-    ((profile, contact, port, twin),) = served.made
-    assert (profile, port, twin) == (CUBOTINO, "/p", None)
-    assert (contact.confirmed, controller.status().simulated) == ({}, False)
+    served.make.assert_called_once()
+    (profile,), options = served.make.call_args
+    assert (profile, options["port"], options["twin"]) == (CUBOTINO, "/p", None)
+    assert (options["contact"].confirmed, controller.status().simulated) == ({}, False)
     await asyncio.sleep(0.01)
     assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing goes on"
     # systemd restarts a process that did not end on purpose.
@@ -317,9 +311,9 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(ser
 
     served.manager.then = then
     await served.run()
-    ((profile, contact, *_),) = served.made
+    (profile,), options = served.make.call_args
     assert profile.actuators["lid"].positions_us["open"] == 1340
-    assert contact.confirmed == {key: 1340}
+    assert options["contact"].confirmed == {key: 1340}
     (distrust,) = served.fake.distrusted
     assert distrust.names is None and "calibration was interrupted" in distrust.cause.cause
     assert values.broken_off is not None, "nobody was told, and nothing is homed"

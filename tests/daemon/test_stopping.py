@@ -7,6 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -126,10 +127,7 @@ async def test_a_stop_waits_for_records(controller, fake, monkeypatch, eventuall
 
 @pytest.mark.parametrize("power_off", [False, True])
 async def test_the_daemon_ends_without_a_confirmed_stop(trial, controller, fake, power_off):
-    def unconfirmed() -> None:
-        raise RobotError("link-lost")
-
-    fake.motion.stop = unconfirmed
+    fake.motion.stop = Mock(side_effect=RobotError("link-lost"))
     await controller.shut_down(power_off=power_off)
     assert (controller.ended.is_set(), controller.power_off) == (True, power_off)
     await controller.close()

@@ -249,23 +249,16 @@ def test_a_real_driver_gets_whole_pictures_and_only_its_own_pins(settings, at, u
     ],
 )
 def test_what_luma_raises_has_its_remedy(error, told, monkeypatch):
-    monkeypatch.setattr(serial, "i2c", failing(error))
+    monkeypatch.setattr(serial, "i2c", Mock(side_effect=error))
     with pytest.raises(PanelError, match=re.escape(told)) as fault:
         LumaDisplay(OLED)
     assert root_sentence(error) in str(fault.value)
 
 
-def failing(error: Exception) -> Any:
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    return fail
-
-
 @pytest.mark.parametrize("settings", [LCD, OLED])
 @pytest.mark.parametrize("call", ["open", "writebytes", "later"])
 def test_wherever_a_bus_fails_it_is_given_back(settings, call, wires, monkeypatch, caplog):
-    fail = failing(OSError(121, "Remote I/O error"))
+    fail = Mock(side_effect=OSError(121, "Remote I/O error"))
     if call == "later":
         device = LumaDisplay(settings)
         monkeypatch.setattr(Bus, "writebytes", fail)

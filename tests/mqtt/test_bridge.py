@@ -246,18 +246,6 @@ async def test_without_a_daemon_or_without_us_the_robot_is_offline(broker, daemo
                 await receive(client, TOPICS.availability, "offline")
 
 
-async def test_a_wrong_password_changes_nothing_for_the_robot(broker, daemon):
-    (broker.folder / "cubist-mqtt-password").write_text("guessed")
-    with broker.running():
-        async with published(daemon.path, broker) as child:
-            log = broker.folder / "cubist-mqtt.log"
-            async with asyncio.timeout(LIMIT_S):
-                while not log.exists() or "ot authori" not in log.read_text():
-                    await asyncio.sleep(0.02)
-            assert child.process.returncode is None, "it goes on trying"
-    assert not daemon.posts()
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

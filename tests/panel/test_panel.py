@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -239,10 +239,7 @@ def test_whatever_the_library_raises_is_a_fault_and_pins_are_given_back(call, er
     ],
 )
 def test_a_library_that_cannot_be_loaded_says_what_to_do(error, remedy, monkeypatch):
-    def fails(_: str) -> ModuleType:
-        raise error
-
-    monkeypatch.setattr("importlib.import_module", fails)
+    monkeypatch.setattr("importlib.import_module", Mock(side_effect=error))
     with pytest.raises(PanelError, match=remedy) as fault:
         RpiGpio()
     assert root_sentence(error) in str(fault.value)

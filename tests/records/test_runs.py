@@ -161,7 +161,7 @@ def test_an_unreadable_run_survives_ten_starts_and_is_named(store, reason, monke
     (folder / ".cubist-scan-F.jpg.7.tmp").write_bytes(b"perhaps of use")
     SPOILT[reason](store, bad)
     if reason == "Input/output error":
-        spoil_disk(monkeypatch, errno.EIO, folder / "run.json")
+        spoil_disk(monkeypatch, folder / "run.json")
     before = contents(folder)
     for _ in range(10):
         caplog.clear()
@@ -177,13 +177,13 @@ def test_an_unreadable_run_survives_ten_starts_and_is_named(store, reason, monke
     assert not listed.unreadable[0].reason.count("\n")
 
 
-def spoil_disk(monkeypatch: pytest.MonkeyPatch, number: int, spoilt: Path | None = None) -> None:
-    """Let opening ``spoilt`` (None: any file) fail with this error."""
+def spoil_disk(monkeypatch: pytest.MonkeyPatch, spoilt: Path) -> None:
+    """Let opening ``spoilt`` fail."""
     opened = os.open
 
     def fail(path: object, *arguments: object, **named: object) -> int:
-        if spoilt in (None, path):
-            raise OSError(number, os.strerror(number))
+        if path == spoilt:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
         return opened(path, *arguments, **named)
 
     monkeypatch.setattr(os, "open", fail)

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -37,10 +38,7 @@ LIMIT = 1000
 def test_a_failing_call_leaves_the_old_file(tmp_path, monkeypatch, name, number, remedy, write):
     path = tmp_path / "settings"
     write_atomically(path, OLD)
-
-    def fail(*_: object, **__: object) -> int:
-        raise OSError(number, os.strerror(number))
-
+    fail = Mock(side_effect=OSError(number, os.strerror(number)))
     with monkeypatch.context() as patched:
         patched.setattr(os, name, fail)
         with pytest.raises(StorageError, match=f"settings: cannot be written.*{remedy}"):

@@ -7,7 +7,6 @@ import contextlib
 import re
 import resource
 import socket
-import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,9 @@ from unittest.mock import Mock
 import aiohttp
 import pytest
 
-from robot.api.endpoints import MANAGING, Program
-from robot.simulate.processes import running
+from robot.api.endpoints import MANAGING
 from robot.simulate.session import DemoStage
+from robot.simulate.simulation import page_served
 from robot.web import access, app, hub
 from robot.web.access import HEADERS, IDLE_LIMIT_S, MOST_FAILURES, MOST_SESSIONS, Sessions
 from robot.web.announcement import FILE_NAME, read_announcement
@@ -268,16 +267,15 @@ class FloodScene:
 
     stage: DemoStage
     folder: Path
-    port: int
+    url: str
     token: str
 
     def visitor(self, host: str) -> aiohttp.ClientSession:
-        url = f"http://127.0.0.1:{self.port}"
         return aiohttp.ClientSession(
-            url,
+            self.url,
             connector=aiohttp.TCPConnector(local_addr=(host, 0)),
             cookie_jar=aiohttp.CookieJar(unsafe=True),
-            headers={"Origin": url, "X-Cubist": "1"},
+            headers={"Origin": self.url, "X-Cubist": "1"},
         )
 
 
@@ -289,20 +287,11 @@ async def flooded() -> AsyncIterator[FloodScene]:
         try:
             started = running_robot("six-motor", speed=0.5)
             stage, folder = await stack.enter_async_context(started)
-            run = folder / "run"
-            page = Program.PAGE.socket_beside(run / "control.sock")
-            command = [
-                *(sys.executable, "-m", "robot.web.main", "--bind", "0.0.0.0", "--port", "0"),
-                *("--socket", str(page), "--runtime-dir", str(run)),
-            ]
-            await stack.enter_async_context(running("cubist-web", command, folder))
+            url = await stack.enter_async_context(page_served(folder, wanted=True))
         finally:  # the flood needs more
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
-        async with asyncio.timeout(LIMIT_S):
-            while not (run / FILE_NAME).exists():
-                await asyncio.sleep(0.05)
-        address, _, token = read_announcement(run / FILE_NAME).urls[0].partition("/#")
-        yield FloodScene(stage, folder, int(address.rpartition(":")[2]), token)
+        address, _, token = url.partition("/#")
+        yield FloodScene(stage, folder, address, token)
 
 
 async def flood(connect: Callable[[], socket.socket]) -> None:
@@ -330,8 +319,8 @@ async def test_a_flood_takes_neither_the_page_nor_a_stop_from_others(flooded, at
         one.setblocking(False)
         if is_page:
             one.bind((FLOODING, 0))
-        path = str(flooded.folder / "run/control.sock")
-        one.connect_ex(("127.0.0.1", flooded.port) if is_page else path)
+        page = ("127.0.0.1", int(flooded.url.rpartition(":")[2]))
+        one.connect_ex(page if is_page else str(flooded.folder / "run/control.sock"))
         return one
 
     daemon, robot = flooded.stage.daemon, flooded.stage.scene.robot
