@@ -18,7 +18,6 @@ from unittest.mock import AsyncMock
 
 import pytest
 from aiohttp import web
-from pydantic import BaseModel
 
 from robot.api import calibrations, endpoints, http_server, management, models
 from robot.api.endpoints import Endpoint
@@ -333,23 +332,17 @@ async def test_at_a_unix_socket_each_process_is_a_peer(short_folder):
 DOCUMENTS = {name: document for name, document in vars(endpoints).items() if name.endswith("Json")}
 
 
-def model_of(name: str) -> type[BaseModel]:
-    found = [
-        vars(module)[name]
-        for module in (models, calibrations, management, runs, statistics)
-        if name in vars(module)
-    ]
-    assert found, f"{name}Json stands for a model that does not exist"
-    return found[0]
-
-
 def may_be_none(kind: Any) -> bool:
     return NoneType in get_args(kind)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_has_the_fields_of_its_model(name):
-    model, hints = model_of(name.removesuffix("Json")), get_type_hints(DOCUMENTS[name])
+    modules = (models, calibrations, management, runs, statistics)
+    (model,) = {
+        vars(one)[key] for one in modules if (key := name.removesuffix("Json")) in vars(one)
+    }
+    hints = get_type_hints(DOCUMENTS[name])
     assert hints.keys() == model.model_fields.keys()
     for key, hint in hints.items():
         field = model.model_fields[key].annotation

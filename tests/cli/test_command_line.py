@@ -185,12 +185,6 @@ def run_cubist(site: Path, *before: Path, program: str = "cubist") -> tuple[int,
     return done.returncode, done.stdout + done.stderr
 
 
-def overwrite(site: Path, name: str) -> None:
-    (site / name).write_text('"""Theirs."""')
-    (site / OTHERS).mkdir()
-    (site / OTHERS / "RECORD").write_text(f"robot/run.py,,\n{name},,\n")
-
-
 @pytest.mark.parametrize(("program", "room"), ROOMS.items())
 def test_our_own_packages_are_run_without_idle_threads_of_numpy(site, program, room):
     assert run_cubist(site, program=program) == (0, f"robot.{room}.main ours 1\n")
@@ -208,7 +202,9 @@ def test_a_package_that_hides_ours_is_named_with_its_path(site, foreign):
 
 @pytest.mark.parametrize("name", ["robot/__init__.py", "robot/text.py"])
 def test_a_package_that_overwrote_a_file_of_ours_is_named(site, name):
-    overwrite(site, name)
+    (site / name).write_text('"""Theirs."""')
+    (site / OTHERS).mkdir()
+    (site / OTHERS / "RECORD").write_text(f"robot/run.py,,\n{name},,\n")
     code, said = run_cubist(site)
     assert code == 2
     assert str(site / name) in said and "'robotframework'" in said

@@ -49,13 +49,6 @@ def avrdude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return told
 
 
-@pytest.fixture
-def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Hide all tools of this computer."""
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(avr, "AVR_HEADER", tmp_path / "none")
-
-
 def flashed(*arguments: str, ports: Sequence[SerialPort], answers: str = "") -> Any:
     """Run the command on a computer with these ports."""
     with pytest.MonkeyPatch.context() as patch:
@@ -137,9 +130,11 @@ def test_a_port_named_by_a_link_is_recognised(avrdude, tmp_path):
     assert {port.device, "atmega2560"} <= set(avrdude.read_text().split())
 
 
-@pytest.mark.usefixtures("bare", "terminal")
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("arguments", [(), ("--board", "uno"), ("--robot", "cubotino-uno")])
-def test_missing_packages_are_named_before_any_question(arguments):
+def test_missing_packages_are_named_before_any_question(arguments, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(avr, "AVR_HEADER", tmp_path / "none")
     done = flashed(*arguments, ports=[UNO, CLONE], answers="2\nmega\n")
     assert "avrdude not installed" in str(done.exception)
     assert not done.output

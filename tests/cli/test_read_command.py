@@ -13,7 +13,7 @@ import pytest
 
 from robot.cli.main import run
 from solver.cube.cube import Cube
-from tests.rig.corner_scenes import RenderedCorners, render_corners
+from tests.rig.corner_scenes import render_corners
 from tests.rig.scenes import SCHEMES, render_cube
 
 
@@ -117,24 +117,13 @@ def test_options_that_contradict_each_other_or_the_file_are_bad_usage(read):
     assert read("--size", "4", text=document(scan(5)[1]))[0] == 2
 
 
-@pytest.fixture
-def corners(tmp_path: Path) -> Callable[[RenderedCorners], list[str]]:
-    """Return a function that saves a cube's two photographs and returns options to read them."""
-
-    def save(cube: RenderedCorners) -> list[str]:
-        paths = [str(tmp_path / f"{name}.png") for name in "ab"]
-        for path, frame in zip(paths, cube.frames, strict=True):
-            assert cv2.imwrite(path, frame.image[..., ::-1])
-        return ["--corners", *paths]
-
-    return save
-
-
-def test_two_photographs_of_corners(read, corners, tmp_path):
-    cube = render_corners(3, 3)
-    code, (found,), _ = read(*corners(cube), "--explain", str(tmp_path / "out.png"))
+def test_two_photographs_of_corners(read, tmp_path):
+    cube, paths = render_corners(3, 3), [str(tmp_path / f"{name}.png") for name in "ab"]
+    for path, frame in zip(paths, cube.frames, strict=True):
+        assert cv2.imwrite(path, frame.image[..., ::-1])
+    code, (found,), _ = read("--corners", *paths, "--explain", str(tmp_path / "out.png"))
     assert (code, found["confident"]) == (0, True)
     assert found["facelets"] in cube.held
-    refused = read(*corners(cube), "--size", "4")[1][0]["reason"]
+    refused = read("--corners", *paths, "--size", "4")[1][0]["reason"]
     assert refused == "first picture: a 3x3x3 is in view where a 4x4x4 is expected"
     assert cv2.imread(str(tmp_path / "out.png")) is not None

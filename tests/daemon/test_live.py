@@ -38,18 +38,13 @@ PLANNED = SCRAMBLED_CUBE.apply("R U").facelets()
 GREY = "#{0:02x}{0:02x}{0:02x}".format(int(linear_to_srgb(0.5)))
 
 
-async def watched(controller: JobController, request: StartRequest) -> list[dict[str, Any]]:
-    """Return the live events of a job."""
+async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller):
     with controller.events.listening() as events:
-        await controller.start(request)
+        await controller.start(StartRequest())
         await controller.finished()
         controller.events.close()
-        told = [json.loads(event.line()) async for event in events]
-    return [event for event in told if event["event"] in LIVE_EVENTS]
-
-
-async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller):
-    told = await watched(controller, StartRequest())
+        heard = [json.loads(event.line()) async for event in events]
+    told = [event for event in heard if event["event"] in LIVE_EVENTS]
     turning = next(n for n, e in enumerate(told) if e.get("motion", {}).get("purpose") == "turn")
     assert all(e["motion"]["greedy_us"] is None for e in told[:turning] if "motion" in e)
     unknown, homed, *looks, read, motion = told[: turning + 1]

@@ -85,18 +85,13 @@ class Broker:
                 process.terminate()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture
 def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Broker:
     """Return a broker that does not run yet. The parameter "tls" encrypts its port."""
     is_encrypted = getattr(request, "param", "") == "tls"
-    port, config = free_port(), []
-    config += [f"listener {port} localhost", "user root", f"password_file {tmp_path}/users"]
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    config = [f"listener {port} localhost", "user root", f"password_file {tmp_path}/users"]
     if is_encrypted:
         make = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
         names = ["-addext", "subjectAltName=DNS:localhost"]

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -72,14 +71,6 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(python), "-c", VALIDATE]
 
 
-def judge(validator: list[str], messages: list[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """Return Home Assistant's verdict on each component's payload."""
-    lines = "".join(json.dumps(message) + "\n" for message in messages)
-    done = subprocess.run(validator, input=lines, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
 @pytest.mark.long
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="each release has its own Python")
 def test_home_assistant_accepts_every_message_and_knows_every_key(validator):
@@ -90,5 +81,8 @@ def test_home_assistant_accepts_every_message_and_knows_every_key(validator):
         for topic, payload in entities
     ]
     assert {component for component, _ in messages} == {"sensor", "binary_sensor", "button"}
-    judged = judge(validator, messages)
+    lines = "".join(json.dumps(message) + "\n" for message in messages)
+    done = subprocess.run(validator, input=lines, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    judged = [json.loads(line) for line in done.stdout.splitlines()]
     assert all("error" not in one and set(one["unknown"]) <= NEWER for one in judged), judged

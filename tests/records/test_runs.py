@@ -161,7 +161,14 @@ def test_an_unreadable_run_survives_ten_starts_and_is_named(store, reason, monke
     (folder / ".cubist-scan-F.jpg.7.tmp").write_bytes(b"perhaps of use")
     SPOILT[reason](store, bad)
     if reason == "Input/output error":
-        spoil_disk(monkeypatch, folder / "run.json")
+        opened = os.open
+
+        def fail(path: object, *arguments: object, **named: object) -> int:
+            if path == folder / "run.json":
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return opened(path, *arguments, **named)
+
+        monkeypatch.setattr(os, "open", fail)
     before = contents(folder)
     for _ in range(10):
         caplog.clear()
@@ -175,18 +182,6 @@ def test_an_unreadable_run_survives_ten_starts_and_is_named(store, reason, monke
     assert [run.id for run in listed.unreadable] == [bad]
     assert reason in listed.unreadable[0].reason
     assert not listed.unreadable[0].reason.count("\n")
-
-
-def spoil_disk(monkeypatch: pytest.MonkeyPatch, spoilt: Path) -> None:
-    """Let opening ``spoilt`` fail."""
-    opened = os.open
-
-    def fail(path: object, *arguments: object, **named: object) -> int:
-        if path == spoilt:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return opened(path, *arguments, **named)
-
-    monkeypatch.setattr(os, "open", fail)
 
 
 def test_old_records_are_removed_down_to_the_limit_but_the_newest_stays(store):

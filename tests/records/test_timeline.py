@@ -10,13 +10,6 @@ from solver.cost import composite_index
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def bars(svg):
-    return [
-        (group.find(f"{SVG}title").text, group.find(f"{SVG}rect"))
-        for group in ET.fromstring(svg).iter(f"{SVG}g")
-    ]
-
-
 def op(kind: str, start_ms: float, lasts_ms: float, **fields: object) -> dict[str, object]:
     times = {"start_us": round(1000 * start_ms), "duration_us": round(1000 * lasts_ms)}
     return {"op": kind, **times, **fields}
@@ -38,9 +31,10 @@ OPERATIONS = [
 
 def test_a_bar_names_part_motion_and_time_and_has_the_colour_of_its_kind():
     svg = operations_svg(OPERATIONS, "run <1>")
+    kinds = {colour: kind for kind, colour in reversed(COLOURS.items())}
+    bars = ET.fromstring(svg).iter(f"{SVG}g")
     found = [
-        (title, next(kind for kind, colour in COLOURS.items() if colour == box.get("fill")))
-        for title, box in bars(svg)
+        (bar.find(f"{SVG}title").text, kinds[bar.find(f"{SVG}rect").get("fill")]) for bar in bars
     ]
     assert found == [
         ("cube: , 300 ms to 350 ms", "look"),

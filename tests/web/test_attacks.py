@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock
 
 import aiohttp
@@ -169,12 +168,6 @@ def test_wrong_tokens_lock_their_address_out_for_a_minute():
     assert status("token") == 200
 
 
-def asking(sockname: tuple[str, int] | None, **headers: str) -> Any:
-    """Return a request that arrived at an address of this machine."""
-    transport = None if sockname is None else SimpleNamespace(get_extra_info=lambda _: sockname)
-    return SimpleNamespace(headers=headers, transport=transport)
-
-
 OWN_ADDRESS = ("10.0.0.7", 8421)
 
 
@@ -196,7 +189,8 @@ OWN_ADDRESS = ("10.0.0.7", 8421)
     ],
 )
 def test_names_and_addresses_that_the_page_answers_to(host, sockname, served):
-    request = asking(sockname, Host=host)
+    transport = sockname and SimpleNamespace(get_extra_info=lambda _: sockname)
+    request = SimpleNamespace(headers={"Host": host}, transport=transport)
     if served:
         access.check_host(request, {"robot.example"})
     else:

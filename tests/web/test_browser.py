@@ -524,8 +524,8 @@ async def state(here: Scene) -> str:
     return str((await here.stage.daemon.status()).state)
 
 
-def confirm(here: Scene) -> None:
-    session = Session(ControlClient(here.control_socket))
+def keep_all_positions(socket: Path) -> None:
+    session = Session(ControlClient(socket))
     with session.maintenance():
         session.keep({one.key: one.value for one in positions(session)})
 
@@ -599,7 +599,7 @@ async def test_positions_camera_and_colours_are_calibrated_on_the_page():
         assert await other.locator("#guide-begin").is_disabled()
         await page.close()
         await until(other, "!document.getElementById('guide-begin').disabled")
-        await asyncio.to_thread(confirm, here)
+        await asyncio.to_thread(keep_all_positions, here.control_socket)
         page = await open_guide(here)
         await keep_camera_and_colours(page)
         await page.click("#guide-end")
