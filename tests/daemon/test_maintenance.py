@@ -65,32 +65,23 @@ async def test_maintenance_is_one_person_s_and_ends_unhomed(controller, fake):
 
 
 class Maintained:
-    """Maintenance of a controller whose robot is built from the profiles in ``made``."""
+    """Maintenance of a controller whose robot ``make`` builds from a profile."""
 
     def __init__(self, controller: JobController, fake: Any, folder: Path, profile: str) -> None:
-        self.controller, self.fake = controller, fake
+        self.controller, robot = controller, load_profile(profile)
         self.contact, self.store = ConfirmedRange({}), CalibrationStore(folder)
-        robot = load_profile(profile)
+        self.make = Mock(side_effect=lambda _: fake.machine())
         self.mode = Maintenance(controller, robot, self.store, self.contact, self.make)
-        self.made: list[Any] = []
-        self.fails: Exception | None = None
 
-    def make(self, profile: Any) -> Any:
-        self.made.append(profile)
-        if self.fails is not None:
-            raise self.fails
-        return self.fake.machine()
+    @property
+    def made(self) -> list[Any]:
+        return [call.args[0] for call in self.make.call_args_list]
 
     async def perform(self, renews: bool = True) -> Bench:
-        benches: list[Bench] = []
-
-        def tried(bench: Bench, _: ApiRequest) -> Nothing:
-            benches.append(bench)
-            return Nothing()
-
+        tried = Mock(return_value=Nothing())
         trial = Trial("try", "", ApiRequest, Nothing, tried, renews=renews)
         await self.mode.perform(trial, ApiRequest())
-        return benches[-1]
+        return tried.call_args.args[0]
 
 
 @pytest.fixture
@@ -135,7 +126,7 @@ async def test_a_robot_that_cannot_be_put_together_is_a_fault(maintained):
     mode = maintained.mode
     mode.enter()
     await mode.save({OPEN: 1340})
-    maintained.fails = BadCalibration("it does not fit")
+    maintained.make.side_effect = BadCalibration("it does not fit")
     await mode.leave()
     fault = maintained.controller.status().fault
     assert fault is not None and "it does not fit" in fault.cause
@@ -155,7 +146,7 @@ async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained):
     mode.enter()
     assert (await mode.restore()).values == {}, "the version before the first"
     await mode.restore()
-    maintained.fails = BadCalibration("it does not fit")
+    maintained.make.side_effect = BadCalibration("it does not fit")
     with pytest.raises(BadCalibration):
         await mode.adjust({OPEN: 1350})
     assert (await mode.values()).values == {OPEN: 1345}
