@@ -47,11 +47,8 @@ class Daemon:
         return response
 
 
-Served = tuple[AsyncControlClient, Daemon]
-
-
 @pytest.fixture
-async def served(short_folder: Path) -> AsyncIterator[Served]:
+async def served(short_folder: Path) -> AsyncIterator[tuple[AsyncControlClient, Daemon]]:
     daemon, app = Daemon(), web.Application()
     app.router.add_route("*", "/{path:.*}", daemon.answer)
     runner = web.AppRunner(app)

@@ -15,11 +15,9 @@ from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
 from solver.errors import ExitCode
 
-Ask = Callable[..., tuple[int, Any]]
-
 
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
+def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, Any]]:
     """Return a function that runs ``cubist demo --json``: exit code, and the demo requested."""
 
     def asked(*options: str) -> Any:

@@ -21,11 +21,9 @@ ORIGINAL = profile_path("mindcuber").read_text()
 QUICKER = ORIGINAL.replace("steps_per_turn: 1600", "steps_per_turn: 3200", 1)
 WRONG = ORIGINAL.replace("steps_per_turn: 1600", "steps_per_turn: some", 1)
 
-Say = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def say(short_folder, monkeypatch, capfd) -> Say:
+def say(short_folder, monkeypatch, capfd) -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs ``cubist profile`` and returns exit code, stdout and stderr."""
     for name in ("CUBIST_RUNTIME_DIR", "CUBIST_STATE_DIR"):
         monkeypatch.setenv(name, str(short_folder))

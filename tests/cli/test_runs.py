@@ -23,11 +23,9 @@ from tests.rig.documents import NOON, EndedJobs, status_json
 
 SOLVED_ONE = "solved 1 of 1: mean 12.0 s, best 12.0 s, worst 12.0 s"
 
-Ask = Callable[..., tuple[int, list[str], EndedJobs, list[str]]]
-
 
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+def ask(monkeypatch, capsys) -> Callable[..., Any]:
     """Return a function that runs ``cubist test`` with jobs that end in given ways.
 
     It returns exit code, lines, the daemon, and the jobs watched.
@@ -218,11 +216,10 @@ def test_pictures_of_one_run_are_exported(store, tmp_path, capfd):
 # A show reads its programme before it begins, and plays it until somebody stops it.
 
 PROGRAMME = "steps: [scramble: R U, wait: 0.001, pattern: checkerboard, solve]"
-Play = Callable[..., tuple[int, list[dict[str, Any]], EndedJobs]]
 
 
 @pytest.fixture
-def play(tmp_path, monkeypatch, capsys) -> Play:
+def play(tmp_path, monkeypatch, capsys) -> Callable[..., Any]:
     """Return a function that plays a programme with jobs that end in given ways.
 
     It returns exit code, documents and the daemon.
