@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -17,10 +17,8 @@ from robot.calibration.sighting import PoseDeviation
 from robot.calibration.store import CalibrationStore
 from robot.daemon.drift_watch import DriftWatch
 from robot.settings import RobotProfile, load_profile
-from robot.text.messages import Note
 from robot.text.outcomes import Outcome
 from solver.errors import CubistError
-from solver.files import JsonMapping
 
 TODAY = date(2026, 5, 3)
 CUBOTINO = load_profile("cubotino")
@@ -42,24 +40,18 @@ class WatchedRobot:
         for degrees in [0.0] * FIRST_SOLVES + [3.0] * 20:
             record = record.add_solve(deviations(degrees))
         self.drifts.save(record)
-        self.adjusted: list[JsonMapping] = []
-        self.notes: list[str] = []
-        self.trouble: Exception | None = None
+        self.adjust, self.add_notes = AsyncMock(), AsyncMock()
         self.restart()
 
     def restart(self) -> None:
         """Make a watch that has loaded nothing yet."""
         self.watch = DriftWatch(
-            self.profile, self.calibrations, self.drifts, self._adjust, lambda: TODAY
+            self.profile, self.calibrations, self.drifts, self.adjust, lambda: TODAY
         )
 
-    async def _adjust(self, values: JsonMapping) -> None:
-        if self.trouble is not None:
-            raise self.trouble
-        self.adjusted.append(values)
-
-    async def _add_notes(self, notes: Sequence[Note]) -> None:
-        self.notes += [note.code for note in notes]
+    @property
+    def notes(self) -> list[str]:
+        return [note.code for call in self.add_notes.call_args_list for note in call.args[0]]
 
     def solves_seen(self) -> int:
         """Return the number of solves in the stored record."""
@@ -67,7 +59,7 @@ class WatchedRobot:
 
     def follow(self, looks: list[PoseDeviation], outcome: Outcome) -> bool:
         record = SimpleNamespace(id=7, outcome=outcome)
-        job: Any = SimpleNamespace(looks=looks, record=record, add_notes=self._add_notes)
+        job: Any = SimpleNamespace(looks=looks, record=record, add_notes=self.add_notes)
         done = asyncio.run(self.watch.follow(job))
         assert job.looks == [], "they hold pictures"
         return done
@@ -92,7 +84,7 @@ def test_the_robot_adjusts_itself_if_it_may(tmp_path, *, self_adjust, outcome, n
     is_adjusted = notes == ["adjusted"]
     assert robot.follow(deviations(3.0), outcome) is is_adjusted
     assert robot.notes == notes
-    assert len(robot.adjusted) == is_adjusted
+    assert robot.adjust.call_count == is_adjusted
     # An adjusted robot no longer matches the calibration described here.
     assert (robot.solves_seen() == FIRST_SOLVES + 21) is not is_adjusted
     moved = {one.position: (one.degrees, one.corrected_degrees) for one in robot.watch.estimates}
@@ -103,7 +95,7 @@ def test_the_robot_adjusts_itself_if_it_may(tmp_path, *, self_adjust, outcome, n
 @pytest.mark.parametrize("trouble", [CubistError("the link broke"), ValueError("a defect")])
 def test_a_correction_that_fails_leaves_the_job_as_it_ended(tmp_path, trouble, caplog):
     robot = WatchedRobot(tmp_path, self_adjust=True)
-    robot.trouble = trouble
+    robot.adjust.side_effect = trouble
     assert not robot.follow(deviations(3.0), Outcome.SOLVED)
     assert "run 7: the robot's drift was not tracked" in caplog.text
     assert ("Traceback" in caplog.text) is isinstance(trouble, ValueError)
