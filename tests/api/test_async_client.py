@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from aiohttp import web
@@ -121,14 +122,8 @@ async def test_a_simulation_waits_for_a_daemon_that_refuses_at_first(short_folde
         SimpleNamespace(state="idle"),
     ]
 
-    async def ask(*_: object) -> Any:
-        answer = answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
     async with DaemonFollower(short_folder / "s") as daemon:
-        monkeypatch.setattr(daemon, "ask", ask)
+        monkeypatch.setattr(daemon, "ask", AsyncMock(side_effect=answers))
         assert (await daemon.ready()).state == "idle"
         assert daemon.answer_limit_s is None, "a simulation may be slow"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import click
@@ -75,17 +74,13 @@ def test_a_wrong_file_is_refused_with_its_line_and_nothing_is_kept(say, tmp_path
 
 @pytest.mark.parametrize("again", [True, False])
 def test_what_is_wrong_is_edited_again_or_put_aside(say, monkeypatch, tmp_path, again):
-    edited: list[str] = []
-
-    def edit(text: str, **_: Any) -> str:
-        edited.append(text)
-        return QUICKER if len(edited) > 1 else WRONG
-
+    edit = Mock(side_effect=[WRONG, QUICKER])
     monkeypatch.setattr(profile, "require_terminal", lambda *_: None)
     monkeypatch.setattr(click, "edit", edit)
     monkeypatch.setattr(click, "confirm", lambda *_, **__: again)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     code, _, told = say("edit")
+    edited = [call.args[0] for call in edit.call_args_list]
     assert edited == [ORIGINAL, WRONG][: 1 + again], "nobody has to begin anew"
     assert say("show")[1] == (QUICKER if again else ORIGINAL)
     if again:

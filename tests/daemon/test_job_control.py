@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -232,13 +232,12 @@ async def test_a_start_that_was_accepted_is_told_before_its_job_runs(controller,
 
 
 async def test_reading_and_search_are_prepared_and_the_status_says_so(controller, fake, capsys):
-    ready: list[str] = []
-    fake.scanner.prepare = lambda: ready.append("reading")
+    fake.scanner.prepare = Mock()
     fake.planner.tables = [Progress("making tables in /folder", 0.25, True, remaining_s=3.0)]
     controller.prepare()
     assert controller.status().preparation is not None
     await until(lambda: bool((one := controller.status().preparation) and one.progress))
-    assert ready == ["reading"]
+    fake.scanner.prepare.assert_called_once()
     tell_status(controller.status().model_dump(mode="json"))
     assert "  making tables in /folder (25 %, 3 s left)\n" in capsys.readouterr().out
     assert controller.state is RobotState.IDLE
@@ -262,8 +261,7 @@ async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(controller):
 
 
 async def test_shutting_down_and_closing(controller, fake, eventually):
-    closed: list[str] = []
-    fake.scanner.close = lambda: closed.append("scanner")
+    fake.scanner.close = Mock()
     fake.motion.hold = threading.Event()
     controller.prepare()
     await controller.start(SOLVE)
@@ -274,15 +272,14 @@ async def test_shutting_down_and_closing(controller, fake, eventually):
     assert not controller.power_off
     await controller.close()
     assert controller.preparation.state is None
-    assert (fake.motion.done[-1], closed) == ("close", ["scanner"])
+    assert fake.motion.done[-1] == "close"
+    fake.scanner.close.assert_called_once()
     await controller.close()
 
 
 @pytest.mark.parametrize("adjusted", [True, False])
 async def test_a_robot_that_was_adjusted_connects_anew_and_is_not_homed(controller, fake, adjusted):
-    async def follow(_: object) -> bool:
-        return adjusted
-
+    follow = AsyncMock(return_value=adjusted)
     controller.drift = SimpleNamespace(notes=[], estimates=[], follow=follow)
     fake.motion.done.clear()
     await run_job(controller, HOME)

@@ -12,11 +12,10 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import aiohttp
 import pytest
@@ -146,38 +145,17 @@ def test_the_service_manager_hears_how_it_is(abstract, tmp_path):
     Notifier(None).alive()
 
 
-@dataclass
-class Manager:
-    """A service manager that records its messages and acts once the daemon is ready."""
-
-    then: Callable[[], object] = lambda: None
-    told: list[tuple[str, str]] = field(default_factory=list)
-    watchdog_s: float | None = None
-    address: str | None = None
-
-    def ready(self, status: str) -> None:
-        self.told.append(("ready", status))
-        asyncio.get_running_loop().call_soon(self.then)
-
-    def status(self, status: str) -> None:
-        self.told.append(("status", status))
-
-    def alive(self) -> None:
-        self.told.append(("alive", ""))
-
-    def stopping(self, status: str) -> None:
-        self.told.append(("stopping", status))
-
-
 class Served:
-    """A daemon of the fake robot, and the arguments it was built with."""
+    """A daemon of the fake robot; ``then`` is called once it is ready."""
 
     def __init__(self, fake: Any, folder: Path) -> None:
         self.fake, state = fake, folder / "state"
         places = ["--runtime-dir", str(folder), "--state-dir", str(state), "--port", "/p"]
         self.options = parse(places, {})
         self.options.state_dir.mkdir()
-        self.manager = Manager(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        self.then: Callable[[], object] = lambda: os.kill(os.getpid(), signal.SIGTERM)
+        self.manager = Mock(watchdog_s=None, address=None)
+        self.manager.ready.side_effect = lambda _: asyncio.get_running_loop().call_soon(self.then)
         self.signals = EndSignals()
         self.make = Mock(side_effect=lambda *_, **__: fake.machine())
         self.controllers: list[JobController] = []
@@ -227,7 +205,7 @@ async def test_motion_is_stopped_before_the_socket_closes(served, fake, eventual
 
     fake.motion.hold = threading.Event()
     monkeypatch.setattr(fake.motion, "stop", noted)
-    served.manager.then = lambda: begun.append(asyncio.create_task(end_a_job()))
+    served.then = lambda: begun.append(asyncio.create_task(end_a_job()))
     controller = await served.run()
     assert was_open[0]
     (ended,) = (await controller.library.runs(1)).runs
@@ -259,7 +237,7 @@ async def test_motors_turn_back_before_a_calibrating_daemon_ends(served, fake):
 
     begun: list[asyncio.Task[None]] = []
     fake.motion.bring_back = bring_back
-    served.manager.then = lambda: begun.append(asyncio.create_task(calibrate()))
+    served.then = lambda: begun.append(asyncio.create_task(calibrate()))
     controller = await served.run()
     await begun[0]
     assert (cancelled, controller.is_calibrated) == ([False], False)
@@ -268,12 +246,13 @@ async def test_motors_turn_back_before_a_calibrating_daemon_ends(served, fake):
 @pytest.mark.parametrize("number", sorted({*END_SIGNALS} - {signal.SIGALRM}))  # the time limit's
 async def test_a_signal_ends_the_daemon_in_order(served, number, caplog):
     caplog.set_level("INFO")
-    served.manager.then = lambda: os.kill(os.getpid(), number)
+    served.then = lambda: os.kill(os.getpid(), number)
     controller = await served.run()
-    told = [what for what, _ in served.manager.told if what != "alive"]
+    told = [what for what, *_ in served.manager.method_calls if what != "alive"]
     assert list(dict.fromkeys(told)) == ["status", "ready", "stopping"], "a status for each change"
-    assert dict(served.manager.told)["ready"].startswith("idle"), "perhaps still loading tables"
-    assert ("alive", "") in served.manager.told
+    (status,) = served.manager.ready.call_args.args
+    assert status.startswith("idle"), "perhaps still loading tables"
+    assert served.manager.alive.called
     assert served.fake.motion.done[0] == "open" and served.fake.motion.done[-1] == "close"
     assert not served.options.socket_path.exists()
     assert not (served.options.runtime_dir / POWER_OFF_MARK).exists()
@@ -309,7 +288,7 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(ser
         status.append(served.controllers[-1].status())
         os.kill(os.getpid(), signal.SIGTERM)
 
-    served.manager.then = then
+    served.then = then
     await served.run()
     (profile,), options = served.make.call_args
     assert profile.actuators["lid"].positions_us["open"] == 1340
@@ -338,7 +317,7 @@ async def test_what_broke_off_is_known_until_it_is_resolved(served, monkeypatch)
         served.fake.motion.has_lost_positions = False
         asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGTERM)
 
-    served.manager.then = resolve
+    served.then = resolve
     await served.run()
     assert values.broken_off is None
     served.fake.distrusted.clear()
@@ -349,7 +328,7 @@ async def test_what_broke_off_is_known_until_it_is_resolved(served, monkeypatch)
 async def test_a_robot_that_is_not_there_is_no_reason_not_to_start(served):
     served.fake.motion.open_fault = RobotError("board-absent", "it is gone", "Plug it in")
     await served.run()
-    assert ("ready", "fault: it is gone") in served.manager.told
+    served.manager.ready.assert_called_once_with("fault: it is gone")
 
 
 @pytest.mark.parametrize(("watchdog_s", "period_s"), [(None, 1.0), (2.4, 0.8), (60.0, 1.0)])
@@ -363,12 +342,12 @@ async def test_the_manager_hears_in_time(controller, monkeypatch, watchdog_s, pe
         if len(slept) == 3:
             raise asyncio.CancelledError
 
-    manager = Manager(watchdog_s=watchdog_s)
+    manager = Mock(watchdog_s=watchdog_s)
     monkeypatch.setattr(daemon_main.asyncio, "sleep", sleep)
     with pytest.raises(asyncio.CancelledError):
         await keep_manager_informed(controller, manager)
     assert slept == [pytest.approx(period_s)] * 3
-    assert manager.told == [
-        *[("status", "idle"), ("alive", ""), ("alive", "")],
-        *[("status", "maintenance"), ("alive", "")],
+    assert manager.method_calls == [
+        *(call.status("idle"), call.alive(), call.alive()),
+        *(call.status("maintenance"), call.alive()),
     ]
