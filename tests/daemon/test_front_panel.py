@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator
 from itertools import groupby
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock, call
 
 import pytest
 
@@ -157,20 +157,12 @@ async def test_lifting_the_hands_starts(controller, gpio):
 
 
 async def test_an_inspection_is_counted_down_with_warnings():
-    slept, said = [], []
-    ended = asyncio.Event()
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    async def start() -> None:
-        ended.set()
-
-    inspection = Inspection(15.0, said.append, start, sleep)
+    said, sleep, ended = [], AsyncMock(), asyncio.Event()
+    inspection = Inspection(15.0, said.append, AsyncMock(side_effect=ended.set), sleep)
     inspection.begin()
     inspection.begin()
     await ended.wait()
-    assert slept == [8.0, 4.0, 3.0]
+    assert sleep.call_args_list == [call(8.0), call(4.0), call(3.0)]
     assert said == ["inspection", "warning", "last warning"]
     assert not inspection.cancel()
 
