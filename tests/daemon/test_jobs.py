@@ -224,9 +224,8 @@ async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(controller, fak
 def improving(controller: JobController, fake: Any) -> Any:
     """Return the fake robot with the policy to improve a plan while it turns."""
     fake.policy = PolicySettings()
-    fake.planner.cuts = [
-        SplitPlan(part("R", 600, "middle"), part("U F", 400, "old end"), "in between")
-    ]
+    halves = part("R", 600, "middle"), part("U F", 400, "old end")
+    fake.planner.cuts = [SplitPlan(*halves, "in between")]
     controller.machine = fake.machine()
     return fake
 
@@ -294,17 +293,13 @@ async def test_the_search_ends_in_time(controller, improving, monkeypatch, fract
     assert (seen, record.executed_us) == ([known], 2 * 77)
 
 
-@pytest.mark.parametrize("reading", [None, "scrambled", ScanError("two stickers contradict", "U4")])
+@pytest.mark.parametrize("reading", ["scrambled", ScanError("two stickers contradict", "U4")])
 async def test_the_view_has_precedence_over_the_reading(controller, fake, reading):
     """Let the robot see the whole cube at once. The check ends after the reading."""
     fake.planner.faces_at_once = 6
     fake.scanner.read_first = threading.Event()
-    if reading is not None:
-        fake.scanner.readings, fake.scanner.odd = [reading], [HANDS]
+    fake.scanner.readings, fake.scanner.odd = [reading], [HANDS]
     record = await run_job(controller)
-    if reading is None:
-        assert record.outcome == "solved"
-        return
     assert (record.outcome, record.reason, record.moves) == ("face-covered", HAND, None)
     assert fake.motion.done.count("perform") == 1  # the look
 
@@ -319,9 +314,8 @@ async def test_the_view_has_precedence_over_the_reading(controller, fake, readin
     ],
 )
 async def test_what_stays_in_view_is_named(fake, controller, code, clear_before, retries):
-    controller.machine = fake.machine_with(
-        scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
-    )
+    tries = {"scan_retries": retries, "solve_retries": retries}
+    controller.machine = fake.machine_with(**tries, wait_for_clear_view_s=0.2)
     fake.scanner.odd = [*[None] * clear_before, *[ScanError("something else", "U", code)] * 1000]
     record = await run_job(controller)
     assert (record.outcome, record.attempts) == (code, 1)
@@ -334,9 +328,8 @@ async def test_what_stays_in_view_is_named(fake, controller, code, clear_before,
 @pytest.mark.parametrize("clear_before", [0, 3, LOOKS_OF_A_SCAN + 4])
 async def test_a_hand_is_waited_for(fake, controller, clear_before, monkeypatch):
     """Wait for more than one clear look: the hand may be on its way out."""
-    controller.machine = fake.machine_with(
-        scan_retries=0, solve_retries=0, wait_for_clear_view_s=60
-    )
+    tries = {"scan_retries": 0, "solve_retries": 0}
+    controller.machine = fake.machine_with(**tries, wait_for_clear_view_s=60)
     fake.scanner.odd = [*[None] * clear_before, HANDS, HANDS, None, HANDS]
     noted: list[tuple[int, bool]] = []
     check = fake.scanner.check_view

@@ -455,7 +455,7 @@ async def test_the_cube_in_a_motion_performs_each_operation_once_until_the_time_
 
 COUNT_PICTURES = """() => {
   globalThis.pictures = new Set();
-  const canvas = document.getElementById("picture"), badge = document.getElementById("picture-age");
+  const canvas = document.getElementById("picture");
   new MutationObserver(() => {
     if (cubist.status.state === "turning") pictures.add(canvas.dataset.number);
   }).observe(canvas, { attributes: true, attributeFilter: ["data-number"] });
