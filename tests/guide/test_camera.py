@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from robot.calibration.step import STEPS
 from robot.guide import camera
 from robot.guide.camera import EVERY_S
 from robot.guide.dialogs import step_dialog
-from robot.guide.state import Outline
 from robot.guide.texts import GuideText
 from robot.machine.scanner import as_jpeg
 from tests.rig.guide import DialogRig, FakeCalibrationClient
@@ -61,8 +61,7 @@ class CameraRig(DialogRig):
         return [*self.settle().contents.advice]
 
     @property
-    def outline(self) -> Outline:
-        assert self.state.contents.outline is not None
+    def outline(self) -> Any:
         return self.state.contents.outline
 
     @property

@@ -1,24 +1,159 @@
-"""Every dialog of calibration through its actions, with a daemon whose robot moves at once."""
+"""A guide session and every dialog of calibration through its actions.
+
+The session shows dialogs one above the other and gives the robot, which moves at once, one task at
+a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from robot.api.client import RequestError
+from robot.api.client import DaemonError, RequestError
 from robot.calibration.step import STEPS, Confirmation, Measurement, Result, Row, Script, steps_of
 from robot.calibration.steps.positions import NOT_CONFIRMED, Placing, positions
 from robot.guide.dialogs import MenuDialog, measurement_dialog, step_dialog
+from robot.guide.session import Dialog, GuideSession
+from robot.guide.state import Action, DialogPress, DialogState, Notice, Setting
 from robot.guide.texts import GuideText
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
 from robot.text.purposes import PURPOSES
+from solver.errors import CubistError
 from tests.rig.guide import DialogRig, FakeCalibrationClient
 
 KEY = "actuators.lid.positions_us.open"
+
+
+class NotingDialog(Dialog):
+    """A dialog that records its calls. ``work`` gives the robot a task."""
+
+    def __init__(self, guide: GuideSession, name: str, notes: list[str]) -> None:
+        super().__init__(guide, name, f"about {name}")
+        self._notes = notes
+        self.task: Callable[[], object] = partial(str, "done")
+
+        for call in ("open", "refresh", "close"):
+            setattr(self, call, partial(self._note, call))
+
+    def _note(self, what: str) -> None:
+        self._notes.append(f"{self.name} {what}")
+
+    def fail(self, reason: str) -> None:
+        super().fail(reason)
+        self._note("fail")
+
+    def actions(self) -> Sequence[Action]:
+        return [Action("work", "Work")]
+
+    def act(self, press: DialogPress) -> None:
+        assert press.do == "work"
+        self.guide.attempt("working", self.task, lambda result: self._note(str(result)))
+
+
+class SessionRig(DialogRig):
+    """A session whose dialogs record their calls in ``notes``."""
+
+    def __init__(self, *names: str) -> None:
+        self.notes: list[str] = []
+        client = FakeCalibrationClient(**{KEY: 1340})
+        super().__init__(client.session, *(self.make(name) for name in names))
+
+    def make(self, name: str) -> partial[NotingDialog]:
+        return partial(NotingDialog, name=name, notes=self.notes)
+
+    def call(self, method: Callable[..., None], *given: object) -> DialogState:
+        """Call a method of the guide in its own thread; return the state that follows."""
+        self.guide.later(partial(method, *given))
+        return self.settle()
+
+
+def test_a_state_holds_all_messages_and_is_shown_once():
+    rig = SessionRig("menu")
+    state = rig.call(partial(rig.guide.say, "well", "good", "lid", count=2))
+    assert (state.heading, state.guidance) == ("menu", "about menu")
+    assert (state.place, state.busy) == (None, False)
+    assert state.notice == Notice("well", "good", {"count": 2}, "lid")
+    rig.call(lambda: None)
+    assert len(rig.states) == 2
+
+
+def test_a_dialog_is_left_for_the_one_below_and_the_last_ends_the_session():
+    rig = SessionRig("menu")
+    assert rig.call(rig.guide.open, rig.make("list")(rig.guide)).heading == "list"
+    rig.call(rig.guide.say, "seen")
+    assert (rig.press("back").heading, rig.notice) == ("menu", ("", ""))
+    assert not rig.is_over
+    rig.press("back")
+    assert rig.is_over
+    assert rig.notes == ["menu open", "list open", "list close", "menu refresh", "menu close"]
+
+
+def test_a_series_goes_on_with_next_and_ends_after_the_last():
+    rig = SessionRig("one", "two")
+    assert (rig.state.place, rig.actions) == ((1, 2), ["work", "undo", "back", "next"])
+    assert (rig.press("next").heading, rig.state.place) == ("two", (2, 2))
+    rig.press("next")
+    assert rig.is_over
+    assert rig.notes == ["one open", "one close", "two open", "two close"]
+    rig = SessionRig("menu")
+    assert (rig.state.place, rig.actions) == (None, ["work", "undo", "back"])
+    rig.call(rig.guide.go_through, [rig.make("one"), rig.make("two")])
+    assert rig.press("back").heading == "menu", "it is left in its middle"
+    rig.press("undo")
+    assert rig.notice == (GuideText.NOTHING_TO_UNDO, "")
+
+
+def test_the_robot_has_one_task_at_a_time():
+    rig = SessionRig("menu")
+    rig.robot.waits = True
+    assert (rig.press("work").busy, rig.notice) == (True, ("working", ""))
+    rig.press("work")
+    assert rig.notice == (GuideText.WAIT, "bad")
+    assert not rig.finish().busy
+    rig.press("work")
+    assert rig.notes == ["menu open", "menu done", "menu done"]
+
+
+@pytest.mark.parametrize("error", [CubistError("stuck"), DaemonError("gone")])
+def test_a_failed_task_is_reported_but_a_lost_daemon_ends_the_session(error):
+    def fail() -> None:
+        raise error
+
+    rig = SessionRig("menu")
+    dialog = rig.make("list")(rig.guide)
+    dialog.task = fail
+    rig.call(rig.guide.open, dialog)
+    if isinstance(error, DaemonError):
+        with pytest.raises(DaemonError, match="gone"):
+            rig.press("work")
+        return
+    rig.press("work")
+    assert (rig.notice, rig.state.busy) == (("stuck", "bad"), False)
+    assert rig.notes[-1] == "list fail"
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_an_end_closes_all_dialogs_and_stops_the_robot(at_work):
+    notes: list[str] = []
+    client = FakeCalibrationClient()
+    guide = GuideSession(client.session, lambda _: None, lambda *_: None)
+    make = partial(NotingDialog, name="menu", notes=notes)
+
+    def make_busy(guide: GuideSession) -> Dialog:
+        dialog = make(guide)
+        client.may_answer.clear()
+        guide.attempt("", partial(client.may_answer.wait, 30), print)
+        return dialog
+
+    guide.end()
+    guide.run([make_busy if at_work else make])
+    assert (notes, guide.was_stopped) == (["menu open", "menu close"], at_work)
+    assert client.stops == int(at_work)
 
 
 def place(client: FakeCalibrationClient) -> DialogRig:
@@ -37,15 +172,10 @@ def open_step(client: FakeCalibrationClient, step: str, *cells: str) -> DialogRi
     return rig
 
 
-# Placing an actuator
-
-
 def test_presses_move_the_actuator_and_keep_where_it_is():
     client = FakeCalibrationClient(**{KEY: 1335})
     rig = place(client)
-    shown = rig.state.contents.value
-    assert (shown.text, shown.unit, shown.kept, shown.original) == ("1335", "us", 1335, 1335)
-    assert shown.limits == (900, 2100)
+    assert rig.state.contents.value == Setting("1335", "us", (900, 2100), 1335, 1335)
     rig.press("by 1", *["step_back"] * 3)
     assert rig.value == "1335", "no further back than the first place"
     rig.press("by 10", "by 10", "by -1", "by -50", "step_back")
@@ -121,29 +251,20 @@ def test_presses_beyond_the_confirmed_range_are_dropped_during_a_motion():
     assert rig.value == "1335", "the way back is always open"
 
 
-# Measuring
-
-
 class SpeedMeasurement(Measurement):
     """A measurement that asks a question and then finds 7, or a value set by eye."""
 
-    name, guidance, columns = "speed", "look", ("part", "steps")
-    choices: Mapping[str, str] = MappingProxyType({"s": "Slowly"})
+    name, columns = "speed", ("part", "steps")
+    choices = MappingProxyType({"s": "Slowly"})
+    value: Any = None
 
-    def __init__(self, value: float | None = None, keeps: bool = True) -> None:
+    def __init__(self) -> None:
         super().__init__(FakeCalibrationClient().session)
-        self._value, self.keeps = value, keeps
         self.heard: list[object] = []
         self.is_withdrawn = False
 
-    @property
-    def value(self) -> float | None:
-        return self._value
-
     def adjust(self, steps: int) -> None:
-        assert self._value is not None
-        self._value += steps
-        self.result = Result(values={"speed": self._value})
+        self.value += steps
 
     def measure(self, choice: str = "") -> Script:
         self.script = self._measure(choice)  # nothing but close() ends it
@@ -210,7 +331,8 @@ def test_leaving_a_measurement_stops_the_robot_and_withdraws_values_tried_out():
 
 
 def test_a_value_is_set_by_eye_unless_the_robot_is_at_work():
-    found = SpeedMeasurement(100)
+    found = SpeedMeasurement()
+    found.value = 100
     rig = measure(found)
     for do, value in (("by -10", "90"), ("by -1", "89"), ("by 1", "90"), ("by 10", "100")):
         rig.press(do)
@@ -230,28 +352,17 @@ def test_home_is_refused_before_positions_are_confirmed():
     assert [path for path, _ in client.asked if path == "/home"] == ["/home"]
 
 
-@pytest.mark.parametrize("is_seen", [True, False])
-def test_travel_is_measured_or_set_by_eye(is_seen):
+def test_a_travel_that_was_seen_is_shown_and_kept():
     client = FakeCalibrationClient()
-    answer: dict[str, Any] = {"actuator": "holder", "between": ["ccw", "home"]}
-    answer |= {"planned_us": 700_000}
-    if is_seen:
-        rows = [{"between": ["ccw", "home"], "ms": 340, "held_ms": 388.6}]
-        answer |= {"measured_us": 300_000, "within_us": 40_000}
-        answer["values"] = {"actuators.holder.travel": rows}
-    client.trials["/maintenance/travel"] = answer
+    values = {"actuators.holder.travel": [{"between": ["ccw", "home"], "ms": 340}]}
+    asked = {"actuator": "holder", "between": ["ccw", "home"]}
+    seen = {"planned_us": 700_000, "measured_us": 300_000, "within_us": 40_000}
+    client.trials["/maintenance/travel"] = asked | seen | {"values": values}
     rig = open_step(client, "travel", "holder", "ccw", "home")
     rig.press("measure")
-    if not is_seen:
-        assert "judge the time by eye" in rig.notice[0]
-        rig.press("by 10", "by -1")
+    assert rig.value == "340"
     rig.press("keep")
-    row = client.values["actuators.holder.travel"][0]
-    assert row["ms"] == (340 if is_seen else 790)
-    assert row["held_ms"] == pytest.approx(row["ms"] * 800 / 700, abs=0.1)
-
-
-# Menu and lists
+    assert client.values == values
 
 
 def test_the_menu_opens_every_step_and_everything_goes_through_all():
@@ -276,9 +387,6 @@ def test_the_menu_opens_every_step_and_everything_goes_through_all():
     assert (rig.press("back").contents.row, rig.is_over) == (home, False)
     for row in (None, 99):
         assert rig.press("open", row=row).heading == GuideText.CALIBRATE, "no such line"
-
-
-# Advice for a person, and work spared
 
 
 def test_the_next_position_follows_and_is_looked_for_where_the_last_one_tells():
