@@ -16,6 +16,7 @@ from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
 from robot.calibration.cubotino import import_cubotino
 from robot.calibration.step import Session
+from robot.calibration.steps.travel import travel_values
 from robot.calibration.values import (
     BadCalibration,
     apply,
@@ -36,10 +37,10 @@ RIGHT = "actuators.right"
 HOLDER = "actuators.holder.travel"
 QUAD = "cameras.top.views.U.quad"
 
-ALL_OF_IT = confirmable(CUBOTINO)
 LID = "actuators.lid.positions_us"
 LIMITS = "actuators.lid.limits_us"
 REPRESENTATIVE = ("cubotino", "two-arm", "six-motor", "crane")
+FAST = {"max_speed_steps_per_s": 60_000, "max_acceleration_steps_per_s2": 8000}
 SETTINGS = """
     t_min_pulse_width 1, t_max_pulse_width 2, t_servo_close 0, t_servo_open -0.33,
     t_servo_read -0.5, t_servo_flip -0.9, t_servo_rel_delta 0.02, t_flip_to_close_time 0.6,
@@ -83,7 +84,7 @@ def test_values_that_do_not_fit_are_named(key, value, why):
     ],
 )
 def test_what_the_robot_cannot_be_is_named(values, why):
-    before = kept("cubotino", ALL_OF_IT)
+    before = kept("cubotino", confirmable(CUBOTINO))
     with pytest.raises(BadCalibration, match=why):
         require_possible(CUBOTINO, before, before.changed(values))
     all_at_once = {
@@ -139,50 +140,34 @@ def swaps(profile: RobotProfile) -> list[tuple[str, str]]:
     return found
 
 
-def holder_times(ms: float) -> list[dict[str, Any]]:
-    return [
-        {"between": ["ccw", "home"], "ms": ms},
-        {"between": ["home", "cw"], "ms": 700},
-        {"between": ["ccw", "cw"], "ms": 1470},
-    ]
-
-
 @pytest.mark.parametrize(
-    ("robot", "values", "refused"),
+    ("key", "value", "refused"),
     [
-        ("four-arm", {f"{RIGHT}.backlash_steps": 60}, ""),
-        ("four-arm", {f"{RIGHT}.backlash_steps": 1000}, "225 degrees of play"),
-        ("four-arm", {f"{RIGHT}.steps_per_turn": 3200}, ""),
-        ("four-arm", {f"{RIGHT}.steps_per_turn": 1620}, ""),
-        ("four-arm", {f"{RIGHT}.steps_per_turn": 16}, "no microstep setting gives 16 steps"),
-        ("four-arm", {f"{RIGHT}.steps_per_turn": 2200}, "no microstep setting"),
-        ("four-arm", {f"{RIGHT}.max_speed_steps_per_s": 100}, ""),
-        ("four-arm", {f"{RIGHT}.max_speed_steps_per_s": 60_000}, "far from the"),
-        ("four-arm", {f"{RIGHT}.max_acceleration_steps_per_s2": 9_999_999}, "far from the"),
-        (
-            "four-arm",
-            {
-                f"{RIGHT}.held": {
-                    "max_speed_steps_per_s": 60_000,
-                    "max_acceleration_steps_per_s2": 8000,
-                }
-            },
-            "held.max_speed_steps_per_s: 60000 is far",
-        ),
-        ("cubotino", {HOLDER: holder_times(150)}, ""),
-        ("cubotino", {HOLDER: holder_times(10)}, "10 ms from ccw to home is impossible"),
-        ("cubotino", {HOLDER: holder_times(15_000)}, "15000 ms from ccw to home is impossible"),
-        ("cubotino", {QUAD: [[0.3, 0.2], [0.7, 0.2], [0.72, 0.7], [0.28, 0.7]]}, ""),
-        (
-            "cubotino",
-            {QUAD: [[0.1, 0.2], [0.9, 0.2], [0.53, 0.9], [0.47, 0.9]]},
-            "sides of the face",
-        ),
+        (f"{RIGHT}.backlash_steps", 60, ""),
+        (f"{RIGHT}.backlash_steps", 1000, "225 degrees of play"),
+        (f"{RIGHT}.steps_per_turn", 3200, ""),
+        (f"{RIGHT}.steps_per_turn", 1620, ""),
+        (f"{RIGHT}.steps_per_turn", 16, "no microstep setting gives 16 steps"),
+        (f"{RIGHT}.steps_per_turn", 2200, "no microstep setting"),
+        (f"{RIGHT}.max_speed_steps_per_s", 100, ""),
+        (f"{RIGHT}.max_speed_steps_per_s", 60_000, "far from the"),
+        (f"{RIGHT}.max_acceleration_steps_per_s2", 9_999_999, "far from the"),
+        (f"{RIGHT}.held", FAST, "held.max_speed_steps_per_s: 60000 is far"),
+        (HOLDER, 150, ""),
+        (HOLDER, 10, "10 ms from ccw to home is impossible"),
+        (HOLDER, 15_000, "15000 ms from ccw to home is impossible"),
+        (QUAD, [[0.3, 0.2], [0.7, 0.2], [0.72, 0.7], [0.28, 0.7]], ""),
+        (QUAD, [[0.1, 0.2], [0.9, 0.2], [0.53, 0.9], [0.47, 0.9]], "sides of the face"),
     ],
 )
-def test_values_are_near_to_the_profile_s(robot, values, refused):
-    profile = load_profile(robot)
-    calibrated = apply(profile, Calibration(robot=robot, values=values))
+def test_values_are_near_to_the_profile_s(key, value, refused):
+    profile = load_profile("four-arm") if key.startswith(RIGHT) else CUBOTINO
+    if key == HOLDER:
+        servo = CUBOTINO.actuators_of(Servo)["holder"]
+        values: dict[str, Any] = travel_values("holder", servo, ("ccw", "home"), value)
+    else:
+        values = {key: value}
+    calibrated = apply(profile, Calibration(robot=profile.name, values=values))
     if not refused:
         require_plausible(profile, calibrated, values)
         return
@@ -215,21 +200,24 @@ def settings_file(folder: Path, **changes: Any) -> Path:
 
 
 @pytest.mark.quick
-def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path):
-    profile = load_profile("cubotino")
-    found = import_cubotino(settings_file(tmp_path), profile)
-    calibrated = apply(profile, Calibration(robot="cubotino", values=found.values))
+def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path, capfd):
+    made = tmp_path / "mine.json"
+    assert run(["config", "import-cubotino", str(settings_file(tmp_path)), str(made)]) == 0
+    out = capfd.readouterr().out
+    assert "actuators.lid.positions_us.open: 1335" in out and f"calibration import {made}" in out
+    unused = {line.split()[2].rstrip(":,") for line in out.splitlines() if "not imported" in line}
+    assert unused == {"t_servo_rel_delta", "b_rel_CCW", "b_extra_home_CW"}
+    found = Calibration.model_validate_json(made.read_bytes())
+    assert found.robot == "cubotino"
+    calibrated = apply(CUBOTINO, found)
     for name in ("lid", "holder"):
-        ours, its = profile.actuators[name], calibrated.actuators[name]
+        ours, its = CUBOTINO.actuators[name], calibrated.actuators[name]
         assert its.places == ours.places
-        for start in ours.places:
-            for end in set(ours.places) - {start}:
-                for held in (False, True):
-                    times = [one.transition_us(start, end, held) for one in (ours, its)]
-                    assert times[0] == times[1]
-    changed = [key for key, *_ in differences(profile, Calibration(robot="x", values=found.values))]
+        for way in itertools.permutations(ours.places, 2):
+            for held in (False, True):
+                assert its.transition_us(*way, held) == ours.transition_us(*way, held)
+    changed = [key for key, *_ in differences(CUBOTINO, found)]
     assert not any("positions" in key or "settle" in key for key in changed)
-    assert set(found.unused) == {"t_servo_rel_delta", "b_rel_CCW", "b_extra_home_CW"}
 
 
 def test_positions_are_between_the_servo_s_own_pulses(tmp_path):
@@ -269,19 +257,7 @@ def test_positions_are_between_the_servo_s_own_pulses(tmp_path):
 )
 def test_what_is_wrong_with_a_file_is_named(tmp_path, changes, text):
     with pytest.raises(BadCalibration, match=text):
-        import_cubotino(settings_file(tmp_path, **changes), load_profile("cubotino"))
+        import_cubotino(settings_file(tmp_path, **changes), CUBOTINO)
     (tmp_path / "settings.txt").write_text("t_servo_open = 1")
     with pytest.raises(BadFile):
-        import_cubotino(tmp_path / "settings.txt", load_profile("cubotino"))
-
-
-@pytest.mark.quick
-def test_the_command_writes_what_can_be_imported(tmp_path, capfd):
-    made = tmp_path / "mine.json"
-    assert run(["config", "import-cubotino", str(settings_file(tmp_path)), str(made)]) == 0
-    out = capfd.readouterr().out
-    assert "actuators.lid.positions_us.open: 1335" in out
-    assert "not imported: b_rel_CCW" in out and f"calibration import {made}" in out
-    kept = Calibration.model_validate_json(made.read_bytes())
-    apply(load_profile("cubotino"), kept)
-    assert kept.robot == "cubotino"
+        import_cubotino(tmp_path / "settings.txt", CUBOTINO)
