@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import cv2
+
 from robot.api.client import ControlClient
 from robot.api.endpoints import Endpoint
+from robot.settings import load_profile
+from robot.twin.cube import scrambled
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import OddScene, Studio
 from tests.daemon.conftest import controller, daemon, fake, maintenance_of, profile_name
 from vision.measure.colour_space import USUAL
 from vision.measure.sticker_colours import FACES, FaceColours
@@ -28,6 +34,13 @@ def show_cube(fake: Any, facelets: str) -> None:
     fake.scanner.take = lambda looks, **_: [
         replace(image, colours=colours_of(image.face)) for image in take(looks)
     ]
+
+
+def painted(robot: str, odd: OddScene | None = None) -> bytes:
+    """Return a JPEG of a simulated robot's camera."""
+    studio = Studio(SimulatedRobot(load_profile(robot), scrambled(3, 1)))
+    studio.disturbances.odd = odd
+    return bytes(cv2.imencode(".jpg", cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR))[1])
 
 
 def keep(values: dict[str, Any]) -> None:

@@ -15,35 +15,26 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import cv2
 import pytest
 
 from robot.api.client import ControlClient, RequestError
 from robot.api.endpoints import Endpoint
+from robot.calibration.step import Session
 from robot.calibration.versions import VersionFiles
 from robot.cli.main import run
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
 from robot.text.faults import Stopped
-from robot.twin.cube import scrambled
-from robot.twin.simulated import SimulatedRobot
-from robot.twin.studio import OddScene, Studio
+from robot.twin.studio import OddScene
 from solver.errors import ExitCode
-from tests.calibration.conftest import keep
+from tests.calibration.conftest import keep, painted
 
-CUBOTINO = load_profile("cubotino")
-ALL_OF_IT = confirmable(CUBOTINO)
+ALL_OF_IT = confirmable(load_profile("cubotino"))
 LID = "actuators.lid.positions_us"
 
 MENU: tuple[str, ...] = ()
 ALL = ("all", "--robot", "cubotino", "--real")
 FILE = {"format": 2, "robot": "cubotino", "size": 3, "values": {}}
-
-
-def until_idle(client: ControlClient) -> None:
-    """Wait until the daemon notices, within a moment, that a connection has closed."""
-    while client.status()["state"] == "maintenance":
-        pass
 
 
 def test_a_position_is_tried_kept_exported_and_imported(daemon, ask, tmp_path):
@@ -59,16 +50,8 @@ def test_a_position_is_tried_kept_exported_and_imported(daemon, ask, tmp_path):
     assert ask("calibration", "import", str(file))[1][0]["values"] == {key: 1345}
 
 
-def painted(odd: OddScene | None = None) -> bytes:
-    """Return a JPEG of the simulated robot's camera."""
-    studio = Studio(SimulatedRobot(CUBOTINO, scrambled(3, 1)))
-    studio.disturbances.odd = odd
-    bgr = cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR)
-    return bytes(cv2.imencode(".jpg", bgr)[1])
-
-
 def test_the_camera_s_picture_is_saved_drawn_and_judged(daemon, ask, tmp_path, capfd, monkeypatch):
-    jpeg, covered = painted(), painted(OddScene.HAND)
+    jpeg, covered = painted("cubotino"), painted("cubotino", OddScene.HAND)
     daemon.scanner.picture = lambda _: jpeg
     code, (told,), _ = ask("calibrate", "camera", "--save-to", str(tmp_path / "now.jpg"))
     assert (code, told["camera"], list(told["views"])) == (0, "top", ["U"])
@@ -109,7 +92,8 @@ def test_the_screens_leave_the_mode_whatever_ends_them(daemon, ending, hang_ups,
             shown += os.read(terminal, 65536)
         assert client.status()["state"] == "maintenance"
         end(process, terminal, ending)
-    until_idle(client)
+    while client.status()["state"] == "maintenance":
+        pass  # until the daemon notices, within a moment, that the connection has closed
 
 
 def end(process: subprocess.Popen[bytes], terminal: int, how: str) -> None:
@@ -134,9 +118,10 @@ def drained(terminal: int) -> None:
             pass
 
 
-def exported(folder: Path, robot: str = "cubotino", **values: Any) -> str:
+def exported(folder: Path, **changes: Any) -> str:
+    """Write a file of an earlier release; return its path."""
     file = folder / "mine.json"
-    file.write_text(json.dumps({"format": 2, "robot": robot, "size": 3, "values": values}))
+    file.write_text(json.dumps(FILE | changes))
     return str(file)
 
 
@@ -145,7 +130,7 @@ def unconfirmed() -> list[str]:
 
 
 def test_a_file_confirms_only_what_was_confirmed_here(daemon, ask, tmp_path):
-    file = exported(tmp_path, "mindcuber", **ALL_OF_IT)
+    file = exported(tmp_path, robot="mindcuber", values=ALL_OF_IT)
     code, _, err = ask("calibration", "import", file)
     assert code == 2 and "--from-another mindcuber" in err
     code, _, err = ask("calibration", "import", file, "--from-another", "two-arm")
@@ -158,9 +143,8 @@ def test_a_file_confirms_only_what_was_confirmed_here(daemon, ask, tmp_path):
     keep(ALL_OF_IT)
     assert unconfirmed() == []
     other = f"{LID}.open"
-    code, (taken,), _ = ask(
-        "calibration", "import", exported(tmp_path, **ALL_OF_IT | {other: 1345})
-    )
+    file = exported(tmp_path, values=ALL_OF_IT | {other: 1345})
+    code, (taken,), _ = ask("calibration", "import", file)
     assert (code, taken["values"][other], unconfirmed()) == (0, 1345, [other])
     client = ControlClient()
     with client.maintenance():
@@ -173,23 +157,21 @@ def test_a_file_confirms_only_what_was_confirmed_here(daemon, ask, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("document", "said"),
+    ("changes", "said"),
     [
-        ({}, ""),
-        (FILE | {"values": {"policy.search_s": math.nan}}, ""),
-        (FILE | {"format": 9}, "format 9"),
-        (FILE | {"size": 5}, "cubes of 5 layers.*set up for 3"),
-        (FILE | {"size": [1]}, '"size" is not a number'),
-        (FILE | {"values": ALL_OF_IT | {f"{LID}.close": 1345}}, "lid.*close"),
-        (FILE | {"values": {"colours.linear_rgb.U": ["white"] * 3}}, "colours"),
+        ({"robot": None}, ""),
+        ({"values": {"policy.search_s": math.nan}}, ""),
+        ({"format": 9}, "format 9"),
+        ({"size": 5}, "cubes of 5 layers.*set up for 3"),
+        ({"size": [1]}, '"size" is not a number'),
+        ({"values": ALL_OF_IT | {f"{LID}.close": 1345}}, "lid.*close"),
+        ({"values": {"colours.linear_rgb.U": ["white"] * 3}}, "colours"),
     ],
 )
-def test_what_no_calibration_of_this_robot_can_be_is_refused(document, said, daemon, ask, tmp_path):
-    file = tmp_path / "mine.json"
-    file.write_text(json.dumps(document))
-    code, (last,), err = ask("calibration", "import", str(file))
+def test_what_no_calibration_of_this_robot_can_be_is_refused(changes, said, daemon, ask, tmp_path):
+    code, (last,), err = ask("calibration", "import", exported(tmp_path, **changes))
     assert (code, last.keys()) == (2, {"error", "reason"}) and re.search(said, err)
-    if values := document.get("values"):
+    if values := changes.get("values"):
         with pytest.raises(RequestError, match=said or "."):
             keep(values)
     assert ask("calibration", "show")[1][0]["values"] == {}
@@ -198,13 +180,12 @@ def test_what_no_calibration_of_this_robot_can_be_is_refused(document, said, dae
 def test_a_session_is_one_version_whose_values_say_where_they_come_from(
     daemon, ask, capfd, tmp_path
 ):
-    client = ControlClient()
+    session = Session()
     keep(ALL_OF_IT)
-    with client.maintenance():
+    with session.maintenance():
         for place in (1340, 1345, 1350):
-            client.call(Endpoint("PUT", "/calibration"), {"values": {f"{LID}.open": place}})
-        found = {"values": {f"{LID}.flip": 1060}, "how": "auto", "uncertain": {f"{LID}.flip": 14}}
-        client.call(Endpoint("PUT", "/calibration"), found)
+            session.keep({f"{LID}.open": place})
+        session.keep({f"{LID}.flip": 1060}, "auto", {f"{LID}.flip": 14})
     listed = ask("calibration", "versions")[1]
     assert [(one["version"], one["changed"]) for one in listed] == [(1, 6), (2, 2)]
     (now,) = ask("calibration", "show")[1]
@@ -236,13 +217,7 @@ def test_a_session_is_one_version_whose_values_say_where_they_come_from(
 def test_who_breaks_a_session_off_is_told_what_stays(daemon, ask):
     """Check that values already kept stay, as one version that can be undone."""
     keep(ALL_OF_IT)
-    homes = daemon.motion.home
-
-    def interrupted(*given: Any) -> Any:
-        os.kill(child.pid, signal.SIGINT)
-        return homes(*given)
-
-    daemon.motion.home = interrupted
+    daemon.motion.home = lambda *_: os.kill(child.pid, signal.SIGINT)
     with subprocess.Popen(
         [sys.executable, "-m", "robot.cli.main", "calibrate", *ALL, "--yes", "--set=lid.open=1340"],
         stdout=subprocess.DEVNULL,
@@ -272,12 +247,10 @@ def test_who_takes_over_ends_the_other_s_motion_and_the_other_is_told(daemon, as
         assert moving.wait(60)
         calibrator = ControlClient().status()["calibrator"]
         assert calibrator is not None and calibrator["process"] == other.pid
-        (refused,) = ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335")[1]
+        place = ("servo", "lid", "open", "--to", "1345", "--from", "1335")
+        (refused,) = ask("calibrate", *place)[1]
         assert refused["error"] == "request-refused" and f"pid {other.pid}" in refused["reason"]
-        code, (told,), _ = ask(
-            *("calibrate", "--take-over"),
-            *("servo", "lid", "open", "--to", "1345", "--from", "1335"),
-        )
+        code, (told,), _ = ask("calibrate", "--take-over", *place)
         assert (code, told["saved"]) == (0, True)
         (last,) = map(json.loads, other.communicate()[0].splitlines())
     assert other.returncode == ExitCode.STOPPED

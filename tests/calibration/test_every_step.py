@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import cv2
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Digits, Static
@@ -26,8 +25,7 @@ from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import position_errors
 from robot.twin.simulated import SimulatedRobot
-from robot.twin.studio import Studio
-from tests.calibration.conftest import keep, show_cube
+from tests.calibration.conftest import keep, painted, show_cube
 from tests.rig.guide import press_keys, settle_app
 from vision.measure.sticker_colours import FACES
 
@@ -153,15 +151,12 @@ def robot(daemon: Any) -> ControlClient:
 
     At first no value is as the steps would find it in the profile: the face is elsewhere.
     """
-    studio = Studio(SimulatedRobot(load_profile("mindcuber"), scrambled(3, 1)))
-    jpeg = bytes(cv2.imencode(".jpg", cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR))[1])
+    jpeg = painted("mindcuber")
     daemon.scanner.picture = lambda _: jpeg
     show_cube(daemon, SOLVED)
-    client = ControlClient()
     quad = [[x + 0.03, y] for x, y in load_profile("mindcuber").cameras[0].views[0].quad]
-    known = {f"{MOTOR}invert_direction": False, QUAD: quad}
-    keep(known)
-    return client
+    keep({f"{MOTOR}invert_direction": False, QUAD: quad})
+    return ControlClient()
 
 
 def changes(client: ControlClient, before: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +172,8 @@ def test_the_table_has_every_step_and_every_trial():
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_commands_screens_and_the_socket_do_the_same(robot, ask, case):
     if case.step == "home":
-        confirm_all()
+        places = load_profile("mindcuber").actuators["arm"].places
+        keep({f"actuators.arm.positions_us.{name}": at for name, at in places.items()})
     before = robot.call(Endpoint("GET", "/calibration"))["values"]
     by_socket(robot, case)
     assert changes(robot, before) == {}
@@ -219,11 +215,6 @@ async def kept_by_keys(client: ControlClient, case: Case, before: dict[str, Any]
             found = changes(client, before)
             await press_keys(pilot, ["ctrl+z", "ctrl+q"])
     return found
-
-
-def confirm_all() -> None:
-    robot = load_profile("mindcuber").actuators["arm"]
-    keep({f"actuators.arm.positions_us.{name}": at for name, at in robot.places.items()})
 
 
 def enter_row(pilot: Pilot[int], row: tuple[str, ...]) -> None:
