@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType, SimpleNamespace
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ from robot.calibration.auto.calibration import MOST_PROOFS, AutomaticCalibration
 from robot.calibration.auto.film import FILMING, Film, FilmedPose
 from robot.calibration.auto.finder import FilmedServo, Finding
 from robot.calibration.auto.proof import PROVING, Proof, fault_chance
-from robot.calibration.step import Row, Session
+from robot.calibration.step import Row
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.values import apply
 from robot.machine.confirmed_range import confirmable
@@ -33,32 +34,28 @@ OPEN = "actuators.lid.positions_us.open"
 QUAD = "cameras.top.views.U.quad"
 TRAVEL = "actuators.holder.travel"
 LID_TRAVEL = "actuators.lid.travel"
-
 SLIPPED = "cube-slipped"
+REAL = ("calibrate", "auto", "--real", "--robot", "cubotino")
 
 
 class Turning:
     """A table whose films show a quarter turn of ``took_us`` microseconds."""
 
     name = "holder"
-    quarters = MappingProxyType({"ccw": -1, "home": 0, "cw": 1})
 
     def __init__(self, took_us: float) -> None:
-        self.took_us = took_us
+        self.quarters = {"ccw": -1, "home": 0, "cw": 1}
         self.ways: list[float] = []
-        self.moving = 6
-        self.hides = 0.0
+        self.took_us, self.moving, self.hides = took_us, 6, 0.0
 
     def read_film(self, film: object, way: float) -> list[tuple[int, float]]:
         self.ways.append(way)
         if way == self.hides:
             return []
         step = self.took_us / (self.moving + 1)
+        count = range(1, self.moving + 1)
+        moves = [(round(100_000 + n * step), way * n / (self.moving + 1)) for n in count]
         rest = [(n * 10_000, 0.0) for n in range(6)]
-        moves = [
-            (round(100_000 + n * step), way * n / (self.moving + 1))
-            for n in range(1, self.moving + 1)
-        ]
         return [*rest, *moves, *((10_000_000 + n, way) for n in range(6))]
 
 
@@ -159,11 +156,8 @@ def test_all_stages_in_their_order_with_what_was_found(robot):
     assert times["uncertain"] == {TRAVEL: 2.5}
     # Four percent longer, plus the uncertainty of half a percent.
     kept = [(row["between"], row["ms"], row["held_ms"]) for row in found.values[TRAVEL]]
-    assert kept == [
-        (["ccw", "home"], 522.5, round(800 * 522.5 / 700, 1)),
-        (["home", "cw"], 522.5, round(800 * 522.5 / 700, 1)),
-        (["ccw", "cw"], 522.5, round(1680 * 522.5 / 1470, 1)),
-    ]
+    held = [round(800 * 522.5 / 700, 1)] * 2 + [round(1680 * 522.5 / 1470, 1)]
+    assert kept == [([*way], 522.5, ms) for way, ms in zip(ways, held, strict=True)]
 
 
 def test_a_way_that_no_film_shows_has_the_speed_of_the_others(robot):
@@ -187,7 +181,7 @@ def test_servos_that_turn_the_cube_together_turn_little_in_a_pulse(robot, monkey
     [
         ("lid", ["camera", "lid", "proof", "proof"], {OPEN}),
         ("camera", ["camera", "lid", "proof", "proof"], {QUAD}),
-        ("times", ["camera", "times", "times", "times", "times", "proof", "proof"], {TRAVEL}),
+        ("times", ["camera", *["times"] * 4, "proof", "proof"], {TRAVEL}),
         ("colours", ["colours", "proof", "proof"], {"colours"}),
     ],
 )
@@ -211,8 +205,7 @@ def test_a_cube_that_was_not_solved_ends_it(robot):
     assert found.document["values"] == {}, "they were only tried out"
     assert set(found.tried_values) == {QUAD, OPEN, TRAVEL, "colours"}
     assert robot.tried[-1] == {}
-    found, _ = calibrated(robot)
-    assert found.error is None
+    assert calibrated(robot)[0].error is None
     script = AutomaticCalibration(robot).measure()
     assert {*next(script).document["values"], *next(script).document["values"]} == {QUAD, OPEN}
     robot.try_out({OPEN: 1})
@@ -271,23 +264,15 @@ def test_filmed_times_stay_and_all_others_get_shorter(part):
     assert made["lid"].settle_ms["close"] == pytest.approx(200 * (1 - part), abs=0.1)
 
 
-class BrokenOff:
-    """A finder that finds one position and then raises an error."""
-
-    seen_moving: Mapping[str, FilmedServo] = {}
-    happens: CubistError
-
-    def __init__(self, session: Session) -> None:
-        del session
-
-    def find(self) -> Iterator[Finding]:
-        yield Finding("lid", "there", {OPEN: 1340}, {OPEN: 2.0})
-        raise self.happens
-
-
 def broken_off_by(monkeypatch: pytest.MonkeyPatch, error: CubistError) -> None:
-    monkeypatch.setattr(BrokenOff, "happens", error, raising=False)
-    monkeypatch.setattr(flow, "finder_for", lambda _: BrokenOff)
+    """Let a finder find one position and then raise an error."""
+
+    def find() -> Iterator[Finding]:
+        yield Finding("lid", "there", {OPEN: 1340}, {OPEN: 2.0})
+        raise error
+
+    finder = SimpleNamespace(seen_moving={}, find=find)
+    monkeypatch.setattr(flow, "finder_for", lambda _: lambda _: finder)
 
 
 @pytest.mark.parametrize(
@@ -304,36 +289,33 @@ def broken_off_by(monkeypatch: pytest.MonkeyPatch, error: CubistError) -> None:
 )
 def test_it_ends_with_the_code_of_what_was_in_its_way(daemon, ask, monkeypatch, error, code):
     broken_off_by(monkeypatch, error)
-    ended, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
-    assert ended == code
-    assert lines[-1]["calibrated"] is False
-    assert lines[-1]["because"] == str(error)
-    assert (lines[-1]["values"], lines[-1]["saved"]) == ({}, False)
-    assert "truth_error_degrees" not in lines[-1]
+    ended, (*_, last), _ = ask(*REAL)
+    assert (ended, last["because"]) == (code, str(error))
+    assert (last["calibrated"], last["values"], last["saved"]) == (False, {}, False)
+    assert "truth_error_degrees" not in last
 
 
 def test_it_says_in_json_too_why_it_could_not_begin(daemon, ask, monkeypatch, tmp_path):
+    def because(expected: ExitCode) -> str:
+        code, (*_, last), _ = ask(*REAL)
+        assert (code, last["calibrated"]) == (expected, False)
+        return str(last["because"])
+
     client = ControlClient()
     with client.maintenance("page"):
-        code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
-        assert (code, lines[-1]["calibrated"]) == (ExitCode.NO, False)
-        assert "the page" in lines[-1]["because"] and "--take-over" in lines[-1]["because"]
+        told = because(ExitCode.NO)
+        assert "the page" in told and "--take-over" in told
     client.stop(emergency=True)
-    code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
-    assert (code, lines[-1]["calibrated"]) == (ExitCode.FAILED, False)
-    assert lines[-1]["because"].startswith("emergency stop")
+    assert because(ExitCode.FAILED).startswith("emergency stop")
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
-    code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
-    assert (code, lines[-1]["calibrated"]) == (ExitCode.FAILED, False)
-    assert "not running" in lines[-1]["because"]
+    assert "not running" in because(ExitCode.FAILED)
 
 
 def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(ask, monkeypatch):
     broken_off_by(monkeypatch, CalibrationError("that was all"))
-    code, lines, _ = ask(
-        *("calibrate", "auto", "--simulated", "--robot", "cubotino", "--misadjust", "7")
-    )
-    last, lid = lines[-1], CUBOTINO.actuators_of(Servo)["lid"]
+    simulated = ("--simulated", "--robot", "cubotino", "--misadjust", "7")
+    code, (*_, last), _ = ask("calibrate", "auto", *simulated)
+    lid = CUBOTINO.actuators_of(Servo)["lid"]
     assert code == ExitCode.NO
     assert set(last) >= {"calibrated", "solved", "violations", "took_s", "values", "uncertain"}
     truth = parse_misadjustment("7").servo("lid", lid, 500 / 90)
@@ -355,10 +337,7 @@ def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(ask, monkeyp
 def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
     ask, monkeypatch, arguments, code, told
 ):
-    def robot_to_practise_on(*_: object, **__: object) -> None:
-        raise AssertionError("a robot is put together")
-
-    monkeypatch.setattr("robot.simulate.simulation.robot_to_practise_on", robot_to_practise_on)
+    monkeypatch.delattr("robot.simulate.simulation.robot_to_practise_on")
     ended, lines, err = ask("calibrate", "auto", "--simulated", *arguments)
     assert ended == code
     assert told in (lines[-1]["because"] if code is ExitCode.NO else err)
@@ -366,10 +345,8 @@ def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
 
 @pytest.mark.parametrize("command", ["auto", "auto --robot cubotino", "all --yes --robot cubotino"])
 def test_no_simulated_robot_replaces_a_daemon_that_does_not_answer(ask, monkeypatch, command):
-    def status(_: ControlClient) -> None:
-        raise DaemonError("cubistd cannot be reached: timed out")
-
-    monkeypatch.setattr(ControlClient, "status", status)
+    silent = Mock(side_effect=DaemonError("cubistd cannot be reached: timed out"))
+    monkeypatch.setattr(ControlClient, "status", silent)
     code, lines, err = ask("calibrate", *command.split())
     assert code == ExitCode.FAILED
     assert "timed out" in str(lines[-1]) and "practising" not in err
