@@ -6,11 +6,11 @@ import asyncio
 from dataclasses import replace
 from statistics import mean
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import Any
+from unittest.mock import AsyncMock
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from robot.api.calibrations import Calibration
 from robot.calibration.learned_colours import Lesson, learn_colours
@@ -28,18 +28,15 @@ from robot.twin.cube import scrambled
 from robot.twin.render import Image
 from solver.cube.cube import Cube
 from solver.cube.orientation import all_orientations, site_facelets
-from solver.files import JsonMapping, JsonObject
+from solver.files import JsonObject
 from tests.rig.drifting_robot import FIRST_DAY, DriftingRobot
 from tests.rig.pictures import to_linear, to_srgb
 from tests.rig.profiles import changed
 from tests.rig.scenes import SCHEMES
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
-from vision.decide.reader import CubeReading, Unreadable, read_cube
+from vision.decide.reader import Unreadable, read_cube
 from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
-
-if TYPE_CHECKING:
-    from robot.daemon.job import Job
 
 CUBOTINO = load_profile("cubotino")
 LEARNING = {"policy.learn_colours": True, "policy.improve_while_turning": False}
@@ -51,33 +48,28 @@ VIEWS = [
     FaceView(*PLACE, face, next(held for held in all_orientations() if held.faces[0] == face))
     for face in FACES
 ]
-Floats = NDArray[np.float64]
 
 
 class Room:
     """A room with a moving lamp beside the camera, and the shadow of the robot's frame."""
 
-    def __init__(self, seed: int, scheme: str = "classic", *, lamp: float = 0.6) -> None:
+    def __init__(self, seed: int, *, lamp: float = 0.6) -> None:
         self._rng = np.random.default_rng(seed)
-        self._lamp = lamp
-        colours = np.array([SCHEMES[scheme][face] for face in FACES], dtype=np.uint8)
+        colours = np.array([SCHEMES["classic"][face] for face in FACES], dtype=np.uint8)
         self._palette = dict(zip(FACES, to_linear(colours), strict=True))
-
-    def light(self, day: int) -> Floats:
-        """Return the log light on the stickers at the site, float64[9]."""
         x, y = np.meshgrid([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0])
-        lamp = 0.8 * np.exp(-((x - self._lamp + day / 60) ** 2) - (y + 0.5) ** 2)
-        return (lamp - 0.7 * (x + 0.3 * y < -0.5)).ravel()
+        brighter = 0.8 * np.exp(-((x - lamp) ** 2) - (y + 0.5) ** 2)
+        self._light = np.exp(brighter - 0.7 * (x + 0.3 * y < -0.5)).reshape(9, 1)
 
-    def looks(self, profile: RobotProfile, facelets: str, day: int) -> Lesson:
+    def looks(self, profile: RobotProfile, facelets: str) -> Lesson:
         """Take the pictures of a cube as the robot's scanner does with its learned light."""
         known = stored_light(profile).get(PLACE, np.zeros((9, 3)))
         looks = []
         for view in VIEWS:
-            at_site = [facelets[number - 1] for number in self._shown(view)]
+            at_site = [facelets[number] for number in site_facelets(view.orientation, 3)[:9]]
             gain = np.exp(self._rng.normal(0, 0.1) + self._rng.normal(0, 0.02, 3))
             light = np.array([self._palette[letter] for letter in at_site])
-            light = light * np.exp(self.light(day))[:, None] * gain * 0.45
+            light = light * self._light * gain * 0.45
             seen = to_srgb((light + self._rng.normal(0, 0.003, (9, 3))).astype(np.float32))
             look = FaceColours.from_light(to_linear(seen)).even_out(known)
             looks.append((view, as_cube_face(look, view, 3)))
@@ -86,20 +78,12 @@ class Room:
     def cube(self) -> str:
         return Cube.random(self._rng).facelets()
 
-    @staticmethod
-    def _shown(view: FaceView) -> list[int]:
-        return [int(number) + 1 for number in site_facelets(view.orientation, 3)[:9]]
-
-
-def read(profile: RobotProfile, lesson: Lesson) -> CubeReading:
-    colours = StickerColours.from_faces({view.face: seen for view, seen in lesson.looks})
-    return read_cube(colours, stored_colours(profile))
-
 
 def margin_of(profile: RobotProfile, lesson: Lesson) -> float:
     """Return the margin of the correct cube; 0 if the robot would look again."""
+    colours = StickerColours.from_faces({view.face: seen for view, seen in lesson.looks})
     try:
-        reading = read(profile, lesson)
+        reading = read_cube(colours, stored_colours(profile))
     except Unreadable:
         return 0.0
     assert reading.facelets == lesson.facelets or not reading.confident
@@ -128,7 +112,7 @@ def taught(room: Room, runs: int) -> RobotProfile:
     """Return the robot after some solves on one day."""
     profile = CUBOTINO
     for _ in range(runs):
-        learned = learn_colours(profile, room.looks(profile, room.cube(), 0), FIRST_DAY)
+        learned = learn_colours(profile, room.looks(profile, room.cube()), FIRST_DAY)
         assert learned is not None
         profile = profile.model_copy(update={"colours": learned})
     return profile
@@ -137,16 +121,16 @@ def taught(room: Room, runs: int) -> RobotProfile:
 def test_what_was_learned_under_another_lamp_is_given_up():
     profile = taught(Room(5, lamp=0.6), 8)
     moved = Room(6, lamp=-0.8)
-    learned = learn_colours(profile, moved.looks(profile, moved.cube(), 0), FIRST_DAY)
+    learned = learn_colours(profile, moved.looks(profile, moved.cube()), FIRST_DAY)
     assert learned is not None and learned.solves == 1
     after = profile.model_copy(update={"colours": learned})
-    lesson = moved.looks(after, moved.cube(), 0)
-    assert margin_of(after, lesson) > margin_of(CUBOTINO, moved.looks(CUBOTINO, lesson.facelets, 0))
+    lesson = moved.looks(after, moved.cube())
+    assert margin_of(after, lesson) > margin_of(CUBOTINO, moved.looks(CUBOTINO, lesson.facelets))
 
 
 def test_a_wrong_or_doubtful_reading_teaches_nothing():
     room = Room(7)
-    lesson = room.looks(CUBOTINO, room.cube(), 0)
+    lesson = room.looks(CUBOTINO, room.cube())
     assert learn_colours(CUBOTINO, lesson, FIRST_DAY) is not None
     other = Lesson(room.cube(), lesson.looks)
     assert learn_colours(CUBOTINO, other, FIRST_DAY) is None
@@ -170,18 +154,13 @@ def test_a_wrong_or_doubtful_reading_teaches_nothing():
     ],
 )
 def test_only_a_cube_that_was_seen_to_be_solved_teaches(tmp_path, outcome, proven, keeps):
-    room, kept = Room(10), []
-
-    async def keep(values: JsonMapping) -> None:
-        kept.append(values)
-
-    profile = THAT_LEARNS
-    watch = ColourWatch(profile, CalibrationStore(tmp_path), keep)
+    room, keep = Room(10), AsyncMock()
+    watch = ColourWatch(THAT_LEARNS, CalibrationStore(tmp_path), keep)
     record = SimpleNamespace(id="000001", outcome=outcome)
-    lesson = room.looks(profile, room.cube(), 0)
-    job = SimpleNamespace(lesson=lesson, is_proven=proven, record=record)
-    asyncio.run(watch.follow(cast("Job", job)))
-    assert bool(kept) == keeps
+    lesson = room.looks(THAT_LEARNS, room.cube())
+    job: Any = SimpleNamespace(lesson=lesson, is_proven=proven, record=record)
+    asyncio.run(watch.follow(job))
+    assert keep.await_count == keeps
 
 
 def under_a_lamp(robot: DriftingRobot) -> None:
