@@ -49,10 +49,8 @@ from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 from vision.locate.face import FaceGrid, HintedSearch
 
-FOUR_ARM = load_profile("four-arm")
 MINDCUBER = load_profile("mindcuber")
 TABLE = MINDCUBER.actuators_of(Stepper)["table"]
-
 PROFILE = load_profile("six-motor")
 CAMERA = PROFILE.cameras[0]
 SITES: tuple[Site, ...] = ("U", "R", "F")
@@ -90,25 +88,19 @@ def test_a_turn_that_no_switch_makes_is_not_guessed(off):
 
 
 def test_motors_are_as_fast_among_each_other_as_they_were_meant_to_be():
-    found = {
-        "actuators.right.steps_per_turn": 3200,
-        "actuators.left.steps_per_turn": 1600,
-        "actuators.front.steps_per_turn": 800,
-    }
-    (finding,) = common_speeds(FOUR_ARM, found)
-    values = dict(finding.values)
-    calibrated = apply(FOUR_ARM, Calibration(robot="four-arm", values=found | values))
-    motors = calibrated.actuators_of(Stepper)
-    names = ("right", "left", "front")
-    assert {motors[n].max_speed_steps_per_s / (motors[n].steps_per_turn or 1) for n in names} == {
-        8000 / 1600
-    }
-    assert [motors[n].start_speed_steps_per_s for n in names] == [400, 200, 100]
-    accelerations = [motors[name].max_acceleration_steps_per_s2 for name in names]
-    assert accelerations == [320000, 160000, 80000]
-    held = [motors[name].held for name in names]
-    assert [one and one.max_speed_steps_per_s for one in held] == [8000, 4000, 2000]
-    assert list(common_speeds(FOUR_ARM, {"actuators.left.steps_per_turn": 1600})) == []
+    four_arm = load_profile("four-arm")
+    turns = {"right": 3200, "left": 1600, "front": 800}
+    found = {f"actuators.{name}.steps_per_turn": steps for name, steps in turns.items()}
+    (finding,) = common_speeds(four_arm, found)
+    values = found | dict(finding.values)
+    calibrated = apply(four_arm, Calibration(robot="four-arm", values=values))
+    for name, steps in turns.items():
+        motor = calibrated.actuators_of(Stepper)[name]
+        assert motor.max_speed_steps_per_s == 5 * steps
+        assert motor.start_speed_steps_per_s == steps / 8
+        assert motor.max_acceleration_steps_per_s2 == 100 * steps
+        assert motor.held is not None and motor.held.max_speed_steps_per_s == 2.5 * steps
+    assert list(common_speeds(four_arm, {"actuators.left.steps_per_turn": 1600})) == []
 
 
 def finer_steps(factor: int) -> JsonObject:
@@ -143,21 +135,6 @@ def robot(name: str, misadjusted: str) -> Iterator[tuple[SimulatedRun, Simulated
             yield run, session
 
 
-def found_until(name: str, misadjusted: str, stage: str) -> tuple[JsonObject, JsonObject]:
-    """Return a robot's findings up to the first of a stage, and the wrong ones among them."""
-    values: JsonObject = {}
-    with robot(name, misadjusted) as (run, session):
-        suitable = finder_for(run.profile)
-        assert suitable is not None
-        for finding in suitable(session).find():
-            values |= finding.values
-            if finding.stage == stage:
-                break
-        assert run.robot.violations == []
-    truth = parse_misadjustment(misadjusted)
-    return values, wrong_motors(load_profile(name), truth, values)
-
-
 @pytest.mark.parametrize(
     ("name", "seed", "motor"),
     [
@@ -167,15 +144,19 @@ def found_until(name: str, misadjusted: str, stage: str) -> tuple[JsonObject, Js
     ],
 )
 def test_a_motor_is_found_by_the_cube_that_it_turns(name, seed, motor):
-    values, wrong = found_until(name, seed, "motor")
-    assert wrong == {}
-    assert f"actuators.{motor}.invert_direction" in values
-    usual = load_profile(name).actuators_of(Stepper)[motor]
-    what = (
-        values[f"actuators.{motor}.steps_per_turn"],
-        values[f"actuators.{motor}.invert_direction"],
-    )
-    assert what != (usual.steps_per_turn, usual.invert_direction)
+    values: JsonObject = {}
+    with robot(name, seed) as (run, session):
+        suitable = finder_for(run.profile)
+        assert suitable is not None
+        for finding in suitable(session).find():
+            values |= finding.values
+            if finding.stage == "motor":
+                break
+        assert run.robot.violations == []
+    assert wrong_motors(run.profile, parse_misadjustment(seed), values) == {}
+    usual = run.profile.actuators_of(Stepper)[motor]
+    found = [values[f"actuators.{motor}.{key}"] for key in ("steps_per_turn", "invert_direction")]
+    assert found != [usual.steps_per_turn, usual.invert_direction]
 
 
 def test_a_motor_that_does_not_turn_is_named():
@@ -228,9 +209,9 @@ class Loses:
     The camera sees a whole turn after ``turn`` of one.
     """
 
-    def __init__(self, good: float, square: bool = True, turn: float = 1.0) -> None:
-        self.calibrated = self.profile = load_profile("six-motor")
-        self.good, self.square, self.turn = good, square, turn
+    def __init__(self, good: float, turn: float = 1.0) -> None:
+        self.calibrated = self.profile = PROFILE
+        self.good, self.turn = good, turn
         self.asked: list[tuple[float, float]] = []
 
     def perform(self, trial: Any, **asked: Any) -> Any:
@@ -241,20 +222,19 @@ class Loses:
         part = asked["speed_steps_per_s"] / motor.max_speed_steps_per_s
         self.asked.append((part, asked["acceleration_steps_per_s2"]))
         lost = part > self.good + 1e-9
-        return SimpleNamespace(lost=lost, square=self.square, seen_by="camera")
+        return SimpleNamespace(lost=lost, square=True, seen_by="camera")
 
 
 @pytest.mark.parametrize(("good", "tried"), [(1.0, 1), (SLOWER, 2), (0.5, 8)])
 def test_a_motor_that_loses_steps_is_tried_slower(good, tried):
-    parts = [SLOWER**number for number in range(tried)]
     session: Any = Loses(good)
     motor = session.profile.actuators_of(Stepper)["up"]
     list(check_motors(session))
-    asked = session.asked[: len(parts)]
-    assert [each for each, _ in asked] == pytest.approx(parts)
-    accelerations = [motor.max_acceleration_steps_per_s2 * each for each in parts]
-    assert [each for _, each in asked] == pytest.approx([HARDER * each for each in accelerations])
-    assert session.asked[len(parts)][0] == pytest.approx(1.0), "the next motor"
+    speeds, accelerations = zip(*session.asked[: tried + 1], strict=True)
+    parts = [SLOWER**number for number in range(tried)] + [1.0]  # the last is the next motor's
+    assert speeds == pytest.approx(parts)
+    hardest = HARDER * motor.max_acceleration_steps_per_s2
+    assert accelerations[:-1] == pytest.approx([hardest * part for part in parts[:-1]])
 
 
 def test_all_motors_are_as_slow_as_the_worst_with_a_margin():
@@ -263,14 +243,10 @@ def test_all_motors_are_as_slow_as_the_worst_with_a_margin():
     session: Any = Loses(1.0)
     session.perform = lambda *_, **__: SimpleNamespace(turn_steps=1600, found_steps=None, lost=None)
     assert all(one.uncertain and not one.values for one in check_motors(session)), "nothing sees it"
-    session = Loses(1.0)
-    names = list(session.profile.actuators_of(Stepper))
-    findings = list(check_motors(session))
-    assert len(findings) == 2 * len(names)
-    assert {tuple(one.values) for one in findings} == {()}
-    session = Loses(SLOWER)
-    *_, last = check_motors(session)
-    for name, motor in session.profile.actuators_of(Stepper).items():
+    motors = PROFILE.actuators_of(Stepper)
+    assert [one.values for one in check_motors(Loses(1.0))] == [{}] * 2 * len(motors)
+    *_, last = check_motors(Loses(SLOWER))
+    for name, motor in motors.items():
         speed = last.values[f"actuators.{name}.max_speed_steps_per_s"]
         assert speed == round(motor.max_speed_steps_per_s * SLOWER)
         start = last.values[f"actuators.{name}.start_speed_steps_per_s"]
