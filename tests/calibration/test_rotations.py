@@ -1,31 +1,18 @@
-"""The face as a measuring instrument, and parts that move in steps while the camera watches.
+"""Parts that move in steps while the camera watches.
 
-Tests of edges, jaws that begin to hold, and parts that turn the cube: line, stops and films.
+Jaws begin to hold, and parts turn the cube: their line, stops and films.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from robot.calibration.auto import face_watch
-from robot.calibration.auto.face_watch import (
-    LIFTED,
-    MOST_LOOKS,
-    SAME_DEGREES,
-    UNIT_SQUARE,
-    FacePose,
-    RotationGauge,
-    nearest_quarter,
-)
+from robot.calibration.auto.face_watch import FacePose, nearest_quarter
 from robot.calibration.auto.film import Film, FilmedPose
 from robot.calibration.auto.finder import stops_finding
 from robot.calibration.auto.fitting import TiltGauge
@@ -33,21 +20,11 @@ from robot.calibration.auto.grippers import JawFinder
 from robot.calibration.auto.rotations import SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings import load_profile
-from robot.settings.base import Site
 from robot.text.faults import CalibrationError
-from robot.twin.cube import NORMALS, turned
-from vision.locate.face import FaceGrid
-from vision.locate.view_check import OddView
-from vision.reasons import ViewTrouble
 
 CUBOTINO = load_profile("cubotino")
 TWO_ARM = load_profile("two-arm")
 QUARTERS = {"ccw": -1, "home": 0, "cw": 1}
-
-SIZE = (640, 480)
-HALF = 100.0
-"""Pixels of half a face that is square in the middle of the picture."""
-SITES = st.sampled_from(["R", "L", "F", "B"])
 
 
 class Servo:
@@ -110,10 +87,6 @@ def straight(pulse: float) -> float:
     return (pulse - 1520) * 0.18
 
 
-STEP_DEGREES = 3.0
-"""Distance by which a sweep overshoots its end. The slack comes on top."""
-
-
 class Watch(Servo):
     """A camera that sees a servo turn the cube, about its line of sight or tilted."""
 
@@ -126,7 +99,6 @@ class Watch(Servo):
         self.zero, self.turn_in_view = 0.0, 45.0
         self.remedy = "turn the camera"
         self.is_hidden = self.looks_alike = False
-        self.is_limited_to = math.inf
         self.follows: list[bool] = []
 
     @property
@@ -134,7 +106,7 @@ class Watch(Servo):
         return self.degrees_of(self.load)
 
     def look(self, near: float) -> FacePose | None:
-        if self.is_hidden or abs(self.truth - self.zero) > self.is_limited_to + STEP_DEGREES:
+        if self.is_hidden:
             return None
         degrees = self.truth - self.zero
         if self.looks_alike:
@@ -199,16 +171,12 @@ def test_what_does_not_turn_or_is_out_of_view_is_named():
 @pytest.mark.parametrize("cw", [1.8, 11.8, -3.8])
 def test_stops_are_looked_at_each_from_zero(cw):
     watch, part = lined(12.0)
-    watch.degrees_of = lambda pulse: (
-        straight(pulse) + (cw if pulse > 1900 else -0.9 if pulse < 1100 else 0.0)
-    )
+    ends = (0.0, -0.9, cw)
+    watch.degrees_of = lambda pulse: straight(pulse) + ends[(pulse < 1100) + 2 * (pulse > 1900)]
     places, off = part.find_stops()
     # The servo reaches both ends from the middle, and stops half of 12 us before them.
-    assert places == {
-        "home": 1520,
-        "ccw": pytest.approx(1025 - 6, abs=1),
-        "cw": pytest.approx(2020 - cw / 0.18 + 6, abs=1),
-    }
+    expected = {"home": 1520, "ccw": 1025 - 6, "cw": 2020 - cw / 0.18 + 6}
+    assert places == pytest.approx(expected, abs=1) and places["home"] == 1520
     assert off == {"ccw": pytest.approx(-0.9, abs=0.1), "cw": pytest.approx(cw, abs=0.1)}
     for off in (-4.2, 12.2):
         watch.degrees_of = lambda pulse, off=off: straight(pulse) + (off if pulse > 1900 else 0.0)
@@ -291,11 +259,8 @@ def pictured(*tilts: tuple[float, int], miss: float = 0.0) -> Film:
     for number, (tilt, colour) in enumerate(tilts):
         corners = tilted(tilt)
         corners[0] += miss
-        one = [0.0, 0.0, 0.0]
-        one[colour] = 1.0
-        faces.append(
-            FilmedPose(time_us=1000 * number, corners=corners.tolist(), colours=[tuple(one)] * 9)
-        )
+        colours = np.eye(3)[[colour] * 9].tolist()
+        faces.append(FilmedPose(time_us=1000 * number, corners=corners.tolist(), colours=colours))
     return Film(pictures=faces)
 
 
@@ -309,197 +274,3 @@ def test_a_film_shows_one_face_after_the_other(tilting, sign):
     assert degrees == pytest.approx(expected, abs=0.1)
     assert part.read_film(pictured((1.0, 0), (2.0, 0), miss=0.2), 90.0) == []
     assert part.read_film(pictured(), 90.0) == []
-
-
-def spun(degrees: float, points: Any = UNIT_SQUARE) -> Any:
-    """Turn points clockwise in the picture, where down is positive."""
-    angle = np.radians(degrees)
-    return points @ np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-
-
-def in_picture(flat: Any, half: float = HALF) -> Any:
-    return np.asarray(flat) * half + np.array(SIZE) / 2
-
-
-def stickers(seed: int = 1) -> Any:
-    return np.random.default_rng(seed).random((9, 3))
-
-
-class Pictures:
-    """A camera that shows one face after the other, given by its corners, or None for none."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.faces: list[Any] = []
-        self.taken, self.follows = 0, True
-        self.image = np.full((2, 2, 3), 128, np.uint8)
-        monkeypatch.setattr(face_watch, "take_picture", self._take)
-        monkeypatch.setattr(face_watch, "face_in_view", self._find)
-        monkeypatch.setattr(face_watch, "confirm_grid", self._confirm)
-        monkeypatch.setattr(face_watch, "chromaticities", lambda image, grid: stickers())
-        monkeypatch.setattr(face_watch, "advise", lambda frame, grid: [])
-
-    def show(self, *faces: Any) -> None:
-        """Let the camera see these faces next."""
-        self.faces, self.taken = list(faces), 0
-
-    def _take(self, session: object, camera: str) -> tuple[int, Any]:
-        self.taken += 1
-        return 0, self.image
-
-    def _find(self, image: Any, size: int) -> Any:
-        face = self.faces.pop(0)
-        if face is None:
-            raise OddView(ViewTrouble.COVERED, "a hand")
-        return SimpleNamespace(corners=in_picture(face))
-
-    def _confirm(self, image: Any, hint: Any) -> Any:
-        return hint if self.follows else None
-
-
-@pytest.fixture
-def pictures(monkeypatch: pytest.MonkeyPatch) -> Pictures:
-    return Pictures(monkeypatch)
-
-
-def gauge(
-    zero: float = 0.0, half: float = HALF, off: tuple[float, float] = (0.0, 0.0)
-) -> RotationGauge:
-    """Return a gauge that looks straight down at a square face, ``off`` pixels from the middle."""
-    square = in_picture(UNIT_SQUARE, half) + np.array(off)
-    session: Any = SimpleNamespace(profile=CUBOTINO)
-    camera: Any = SimpleNamespace(name="top", resolution=SIZE)
-    view: Any = SimpleNamespace(quad=(square / SIZE).tolist())
-    made = RotationGauge(session, camera, view)
-    grid = FaceGrid.from_corners(np.roll(square, 3, axis=0), 3)
-    made.begin(np.full((SIZE[1], SIZE[0], 3), 128, np.uint8), grid)
-    made.zero = zero
-    return made
-
-
-@pytest.mark.usefixtures("pictures")
-@pytest.mark.parametrize("degrees", [-44.0, -10.0, 0.0, 30.0, 44.0])
-def test_degrees_are_counted_from_zero_in_the_table_s_sense(degrees):
-    one = gauge(5.0)
-    corners = in_picture(spun(-degrees))
-    assert one.degrees(corners, degrees - 5) == pytest.approx(degrees - 5)
-    assert one.degrees(corners, degrees + 90) == pytest.approx(degrees + 85)
-    assert one.degrees(np.roll(corners, 1, axis=0), degrees - 5) == pytest.approx(degrees - 5)
-    assert one.corners_at(degrees - 5) == pytest.approx(corners, abs=1e-3)
-
-
-@pytest.mark.usefixtures("pictures")
-@pytest.mark.parametrize(("off", "flat"), [(0.9 * LIFTED, True), (1.4 * LIFTED, False)])
-def test_a_face_that_is_not_flat_has_no_angle(off, flat):
-    corners = UNIT_SQUARE.copy()
-    corners[0] += off
-    assert (gauge().degrees(in_picture(corners), 0.0) is not None) is flat
-
-
-@pytest.mark.usefixtures("pictures")
-@pytest.mark.parametrize("degrees", [-170.0, -90.0, -20.0, 0.0, 50.0, 180.0, 265.0])
-def test_stickers_tell_whole_turns_apart(degrees):
-    """Turn a face clockwise in the picture. Its corners come in the order nearest to upright."""
-    one, colours = gauge(), stickers()
-    begun, turn = 3.0, -degrees
-    first = (in_picture(spun(begun)), colours)
-    quarters = round(turn / 90)
-    corners = np.roll(spun(begun + turn), quarters, axis=0)
-    shown = np.rot90(colours.reshape(3, 3, 3), -quarters).reshape(-1, 3)
-    later = (in_picture(corners), shown)
-    assert one.measure_turn(first, later, degrees) == pytest.approx(degrees)
-    assert one.measure_turn(first, later, degrees + 170) == pytest.approx(degrees)
-    assert one.measure_turn(first, later, degrees + 360) == pytest.approx(degrees + 360)
-    assert one.measure_turn(first, (in_picture(corners), stickers(2)), degrees) is None
-    lifted = corners.copy()
-    lifted[1] *= 1.2
-    assert one.measure_turn(first, (in_picture(lifted), shown), degrees) is None
-
-
-def test_a_picture_is_at_rest_once_two_in_a_row_are_the_same(pictures):
-    one = gauge()
-    near, off = SAME_DEGREES * 0.9, SAME_DEGREES * 1.1
-    pictures.show(spun(0.0), spun(off), spun(off + near), spun(9.0))
-    rest = one.look()
-    assert rest is not None and rest.degrees == pytest.approx(-off - near)
-    pictures.show(spun(0.0), None, None, spun(0.0))
-    assert one.look() is None
-    assert pictures.taken == 3, "what covers it twice stays there"
-    pictures.show(*(spun(float(n)) for n in range(40)))
-    assert one.look() is None
-    assert pictures.taken == 1 + MOST_LOOKS
-
-
-def test_a_level_face_is_where_it_was_seen_before(pictures):
-    one = gauge()
-    here, away = UNIT_SQUARE, UNIT_SQUARE + 0.5
-    for shown, found, looks in (
-        ([here, away, here], here, 3),
-        ([here, None, here], here, 3),
-        ([here, None, None, here], None, 3),
-        ([UNIT_SQUARE + n for n in range(40)], None, 1 + MOST_LOOKS),
-        ([UNIT_SQUARE + 0.0045 * n for n in range(13)], UNIT_SQUARE + 0.027, 1 + MOST_LOOKS),
-    ):
-        pictures.show(*shown)
-        corners = one.level_corners()
-        assert (corners is None) is (found is None)
-        assert found is None or corners == pytest.approx(found, abs=1e-3)
-        assert pictures.taken == looks
-
-
-def test_a_face_that_another_part_hides_is_followed_from_where_it_was(pictures):
-    one = gauge()
-    pictures.show(UNIT_SQUARE, UNIT_SQUARE, None, None)
-    assert one.level_corners(follow=True) is not None
-    assert one.level_corners(follow=True) is not None, "found near where it was"
-    pictures.follows = False
-    pictures.show(None, None)
-    assert one.level_corners(follow=True) is None
-    assert str(one.lost_face_error("does something hold it?")) == "does something hold it?"
-
-
-@pytest.mark.parametrize(
-    ("picture", "why"),
-    [("dark", "does something hold it?"), ("shining", "a reflection lies on"), ("lit", "hold it?")],
-)
-def test_a_face_that_was_in_light_and_focus_is_not_lost_for_want_of_these(pictures, picture, why):
-    """Check the reason that is given: the robot's own arm makes a picture dark, too."""
-    one = gauge()
-    pictures.image = np.full((SIZE[1], SIZE[0], 3), 0 if picture == "dark" else 128, np.uint8)
-    if picture == "shining":
-        pictures.image[200:280, 280:340] = 255
-    pictures.show(None, None)
-    assert one.look() is None
-    assert why in str(one.lost_face_error("does something hold it?"))
-    if picture == "shining":
-        pictures.image = np.full_like(pictures.image, 128)
-        pictures.show(UNIT_SQUARE, UNIT_SQUARE)
-        assert one.look() is not None
-        assert str(one.lost_face_error("no longer square")) == "no longer square"
-
-
-def seen_in_level_plane(
-    site: Site, degrees: float, camera: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Project the corners of a tilted face from a camera onto the plane of the level one."""
-    level = np.stack([UNIT_SQUARE[:, 0], np.ones(4), UNIT_SQUARE[:, 1]], axis=1)
-    corners = level @ turned(NORMALS[site], degrees / 90).T
-    parts = (1 - camera[1]) / (corners[:, 1] - camera[1])
-    return np.asarray((camera + (corners - camera) * parts[:, None])[:, [0, 2]])
-
-
-@given(
-    site=SITES,
-    right=st.floats(-1.5, 1.5),
-    front=st.floats(-2.5, 2.5),
-    height=st.floats(4.0, 9.0),
-    degrees=st.floats(-20, 20),
-)
-@settings(max_examples=20)
-def test_a_sweep_shows_where_the_camera_is_and_then_each_tilt(site, right, front, height, degrees):
-    camera = np.array([right, height, front])
-    sweep = [seen_in_level_plane(site, at, camera) for at in np.linspace(-16, 16, 9)]
-    found = TiltGauge(site).fit_camera(sweep)
-    assert (found.site, found.height) == (site, pytest.approx(height - 1, abs=0.01))
-    corners = seen_in_level_plane(site, degrees, camera)
-    assert found.degrees(corners) == pytest.approx(degrees, abs=0.02)
-    assert found.misses(corners, degrees) == pytest.approx(0, abs=1e-3)
