@@ -6,7 +6,8 @@ They include facts that neither sensor nor camera shows, and the results of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,6 @@ from robot.calibration.trials.stepper_trials import (
     SPEEDING,
     STEPPING,
     SpeedRequest,
-    SpeedTried,
     StepperRequest,
     StepsRequest,
     TurnRequest,
@@ -33,10 +33,10 @@ from robot.calibration.trials.stepper_trials import (
 from robot.machine.confirmed_range import confirmable
 from robot.motion.schedule import Schedule
 from robot.settings import RobotProfile, load_profile
-from robot.settings.stepper import Stepper
 from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN
+from robot.twin.violations import Violation
 from solver.errors import InvalidRequest
 from tests.rig.guide import FakeCalibrationClient
 from tests.rig.profiles import changed
@@ -62,23 +62,23 @@ SPEED = SpeedRequest(actuator="table")
 KEY = "actuators.table"
 
 
-def flipper(homing: bool = False, play: int = 0, **table: Any) -> RobotProfile:
+def flipper(homing: Any = None, play: int = 0, **table: Any) -> RobotProfile:
     """Return a flipper whose table is a stepper. ``table`` overrides its profile."""
     if homing:
-        table |= {"pins.endstop": 5, "homing": INDEX, "turn_check": {"every_steps": 400}}
+        table |= {"pins.endstop": 5, "homing": homing, "turn_check": {"every_steps": 400}}
     motor = {"stall_speed_steps_per_s": STALL, "play_steps": play}
     changes = {f"{KEY}.{name}": value for name, value in table.items()}
     return changed("mindcuber", changes | {"simulation.actuators.table": motor})
 
 
-@pytest.mark.parametrize(("homing", "said"), [(False, 3200), (True, 800)])
+@pytest.mark.parametrize(("homing", "said"), [(None, 3200), (INDEX, 800)])
 def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing, said):
     table = StepperRequest(actuator="table")
     with SimulatedRun(flipper(homing, play=8), scrambled(3, 1)) as r:
         before = r.robot.body.held_upright().facelets()
-        turn = TurnRequest(actuator="table", inverted=homing)
+        turn = TurnRequest(actuator="table", inverted=bool(homing))
         turned = r.calibrate(lambda *on: tried_turn(Bench(*on), turn))
-        assert (turned.steps, turned.inverted) == (400, homing)
+        assert (turned.steps, turned.inverted) == (400, bool(homing))
         play = r.calibrate(lambda *on: measured_play(Bench(*on), table))
         assert play.play_steps is not None and abs(play.play_steps - 8) <= play.within_steps
         assert play.values == {"actuators.table.backlash_steps": play.play_steps}
@@ -99,34 +99,34 @@ def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing, said)
         assert r.robot.body.held_upright().facelets() == before
 
 
+@contextmanager
+def confirmed(
+    profile: RobotProfile, **truth: Any
+) -> Iterator[tuple[SimulatedCalibration, list[Violation]]]:
+    """Calibrate a robot with confirmed positions; yield the session and the robot's violations."""
+    with SimulatedRun(profile, scrambled(profile.cube.size, 1), **truth) as run:
+        session = SimulatedCalibration(run)
+        session.keep(confirmable(profile))
+        with session.maintenance():
+            yield session, run.robot.violations
+
+
 @pytest.mark.parametrize(
     ("speed", "acceleration", "lost"), [(800, 7000, False), (3000, 60_000, True)]
 )
 def test_a_sensor_with_a_narrow_field_tells_lost_steps(speed, acceleration, lost):
-    cubotone = load_profile("cubotone")
-    with SimulatedRun(cubotone, scrambled(3, 1)) as run:
-        session = SimulatedCalibration(run)
-        session.keep(confirmable(cubotone))
-        with session.maintenance():
-            tried = session.perform(
-                SPEEDING,
-                actuator="table",
-                speed_steps_per_s=speed,
-                acceleration_steps_per_s2=acceleration,
-            )
+    limits = {"speed_steps_per_s": speed, "acceleration_steps_per_s2": acceleration}
+    with confirmed(load_profile("cubotone")) as (session, _):
+        tried = session.perform(SPEEDING, actuator="table", **limits)
     assert (tried.lost, tried.seen_by, tried.square) == (lost, "sensor", True)
 
 
 def test_a_lift_whose_way_begins_at_its_end_stop_is_tried():
     """Try both sides of the edge, including the one behind it."""
-    crane = load_profile("crane")
-    with SimulatedRun(crane, scrambled(crane.cube.size, 1)) as run:
-        session = SimulatedCalibration(run)
-        session.keep(confirmable(crane))
-        with session.maintenance():
-            tried = session.perform(SPEEDING, actuator="elevator")
-            play = session.perform(PLAYING, actuator="elevator")
-        assert run.robot.violations == []
+    with confirmed(load_profile("crane")) as (session, violations):
+        tried = session.perform(SPEEDING, actuator="elevator")
+        play = session.perform(PLAYING, actuator="elevator")
+    assert violations == []
     assert (tried.lost, tried.seen_by, play.play_steps) == (False, "sensor", 0)
 
 
@@ -138,17 +138,13 @@ def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_
     No layer is let go of between quarter turns.
     """
     arms = changed("four-arm-skr-pico", {"simulation.actuators.front": {"play_steps": play}})
-    with SimulatedRun(arms, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
-        session = SimulatedCalibration(run)
-        session.keep(confirmable(arms))
-        with session.maintenance():
-            turned = session.perform(STEPPING, actuator="front")
-            found = session.perform(PLAYING, actuator="front")
-            sped = session.perform(SPEEDING, actuator="front")
-        assert run.robot.violations == []
-    assert (turned.steps, turned.found_steps) == (400, None), (
-        "a quarter to either side is its range"
-    )
+    with confirmed(arms, misadjusted=BUILT_AS_DRAWN) as (session, violations):
+        turned = session.perform(STEPPING, actuator="front")
+        found = session.perform(PLAYING, actuator="front")
+        sped = session.perform(SPEEDING, actuator="front")
+    assert violations == []
+    # A quarter to either side is its range.
+    assert (turned.steps, turned.found_steps) == (400, None)
     assert found.play_steps is not None and abs(found.play_steps - play) <= found.within_steps
     assert list(found.values) == (["actuators.front.backlash_steps"] if play else [])
     assert (sped.lost, sped.seen_by, sped.steps) == (False, "camera", 400)
@@ -165,19 +161,15 @@ class Table:
     def __init__(self) -> None:
         self.motion = self.scanner = self
         self.setups: list[Any] = []
-        self.homed = self.at = self.load = self.off = 0
-        self.turn, self.play, self.lost, self.parts = 1600, 0, 0, 1
-        self.lost_each, self.light = 0, 100
-        self.time_us = self.hunting = 0
+        self.at = self.load = self.off = self.time_us = 0
+        self.play = self.lost = self.lost_each = self.hunting = 0
+        self.turn, self.parts, self.light = 1600, 1, 100
         self.is_blind = False
         self.active: Callable[[int], bool] = lambda _: True
         self.fault: RobotError | None = None
 
     def home(self, names: tuple[str, ...] = ()) -> None:
-        self.homed += 1
-        self._go(0)
-
-    def home_alone(self, name: str, place: int) -> None: ...
+        self.jog("table", 0)
 
     def reconfigure(self, profile: RobotProfile, fastest: dict[str, float]) -> None:
         self.setups.append((profile.actuators["table"], fastest))
@@ -188,11 +180,8 @@ class Table:
 
     def jog(self, name: str, target: int) -> None:
         if name == "table":
-            self._go(target)
-
-    def _go(self, target: int) -> None:
-        self.at = target
-        self.load = min(max(self.load, target), target + self.play)
+            self.at = target
+            self.load = min(max(self.load, target), target + self.play)
 
     def perform(self, schedule: Schedule, _: object) -> None:
         if self.fault is not None:
@@ -212,32 +201,26 @@ class Table:
         self.time_us += 33_000
         away += 0.1 * self.hunting * abs(math.sin(self.time_us / 400_000))
         self.light = 210 - self.light  # it flickers
-        lighter, darker = 1 + away / 100, 1 - away / 100
-        return self.time_us, np.array(
-            [[lighter, darker], [darker, lighter]], np.float32
-        ) * self.light
+        shown = 1 + away / 100 * np.array([[1, -1], [-1, 1]], np.float32)
+        return self.time_us, shown * self.light
 
 
 @pytest.fixture
-def table() -> Table:
+def table() -> Any:
     return Table()
-
-
-def bench(table: Any, profile: RobotProfile = MINDCUBER) -> Bench:
-    return Bench(table, profile)
 
 
 @pytest.mark.parametrize("lost", [0, 30, 799, -31, None])
 def test_the_camera_finds_a_motor_that_lost_its_place(table, lost):
     table.lost, table.fault = lost or 0, None if lost is not None else RobotError("not-in-place")
     asked = SpeedRequest(actuator="table", speed_steps_per_s=700)
-    tried = tried_speed(bench(table), asked)
+    tried = tried_speed(Bench(table, MINDCUBER), asked)
     assert (tried.lost, tried.square, tried.seen_by) == (lost != 0, True, "camera")
     assert table.off % 1600 in {0, 1, 2, 1598, 1599}
     table.setups.clear()
     table.fault = RobotError("overload")
     with pytest.raises(RobotError):
-        tried_speed(bench(table), asked)
+        tried_speed(Bench(table, MINDCUBER), asked)
     during, after = table.setups
     assert (during[1], after) == ({"table": 700.0}, (MINDCUBER.actuators["table"], {}))
 
@@ -249,7 +232,7 @@ def test_a_motor_that_loses_but_a_step_at_each_start_is_found_out(table):
     table.off = 1
     assert not still.has_changed()
     table.off = 0
-    assert tried_speed(bench(table), SPEED).lost
+    assert tried_speed(Bench(table, MINDCUBER), SPEED).lost
 
 
 def test_an_autofocus_that_hunts_is_not_taken_for_lost_steps(table):
@@ -265,15 +248,12 @@ def test_an_autofocus_that_hunts_is_not_taken_for_lost_steps(table):
     ("lost", "is_lost"), [(0, False), (12, False), (-12, False), (14, True), (-14, True)]
 )
 def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(table, direction, lost, is_lost):
-    profile = flipper(homing=True, backlash_steps=5)
-    settings, edge = profile.actuators["table"], 100 * direction
-    assert isinstance(settings, Stepper) and settings.homing is not None
-    homing = settings.homing.model_copy(update={"direction": direction, "offset_steps": edge})
-    settings = settings.model_copy(update={"homing": homing})
-    profile = profile.model_copy(update={"actuators": {**profile.actuators, "table": settings}})
+    edge = 100 * direction
+    homing = INDEX | {"direction": direction, "offset_steps": edge}
+    profile = flipper(homing, backlash_steps=5)
     table.active = lambda place: (place + edge) * direction > 0
     table.lost = lost
-    tried = tried_speed(bench(table, profile), SPEED)
+    tried = tried_speed(Bench(table, profile), SPEED)
     assert (tried.lost, tried.seen_by) == (is_lost, "sensor")
 
 
@@ -281,8 +261,8 @@ def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(table, direction, lo
 def test_play_is_measured_by_what_shows_it(table, by):
     table.play, table.is_blind = 12, by != "camera"
     table.active = lambda place: place >= -100
-    profile = flipper(homing=True) if by == "sensor" else MINDCUBER
-    found = measured_play(bench(table, profile), StepperRequest(actuator="table"))
+    profile = flipper(INDEX) if by == "sensor" else MINDCUBER
+    found = measured_play(Bench(table, profile), StepperRequest(actuator="table"))
     play = None if by is None else 12
     assert (found.play_steps, found.within_steps, found.seen_by) == (play, 4, by)
     assert found.values == ({} if by is None else {"actuators.table.backlash_steps": 12})
@@ -302,9 +282,9 @@ def test_play_is_measured_by_what_shows_it(table, by):
 )
 def test_a_turn_is_whole_where_it_looks_so(table, parts, turn, found):
     table.turn, table.parts = turn, parts
-    assert tried_steps(bench(table), TABLE).found_steps == found
+    assert tried_steps(Bench(table, MINDCUBER), TABLE).found_steps == found
     table.is_blind = True
-    assert tried_steps(bench(table), TABLE).found_steps is None
+    assert tried_steps(Bench(table, MINDCUBER), TABLE).found_steps is None
 
 
 class Motor(FakeCalibrationClient):
@@ -322,37 +302,22 @@ class Motor(FakeCalibrationClient):
         self.trials = {f"/maintenance/{name}": partial(self.answer, name) for name in names}
 
     def answer(self, trial: str, asked: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {"actuator": "table", "values": {}}
+        found: dict[str, Any] = {"actuator": "table"}
+        if trial == "speed":
+            speed = asked.get("speed_steps_per_s", 1600)
+            found |= {"speed_steps_per_s": speed, "acceleration_steps_per_s2": 8000}
+            found |= {"steps": 1600, "reached_steps_per_s": min(speed, 3000)}
+            lost = speed > STALL if self.sees else None
+            return found | {"lost": lost, "seen_by": "camera", "square": True}
+        found["values"] = {}
         if trial == "turn":
             self.turns.append(asked["inverted"])
             return found | {"steps": 400, "inverted": asked["inverted"]}
         if trial == "steps":
             steps = {"steps": 1600 * asked["turns"], "turn_steps": 1600}
             return found | steps | {"found_steps": self.turn_steps if self.sees else None}
-        if trial == "play":
-            play = {"play_steps": 12 if self.sees else None, "within_steps": 4}
-            return found | play | {"seen_by": "camera"}
-        lost = asked.get("speed_steps_per_s", 0) > STALL if self.sees else None
-        return tried(**asked, lost=lost).model_dump()
-
-
-def tried(
-    speed_steps_per_s: float = 1600,
-    reached: float | None = None,
-    lost: bool | None = None,
-    **_: Any,
-) -> SpeedTried:
-    """Return the result of trying a speed of MindCuber's table, in steps per second."""
-    return SpeedTried(
-        actuator="table",
-        speed_steps_per_s=speed_steps_per_s,
-        acceleration_steps_per_s2=8000,
-        reached_steps_per_s=min(speed_steps_per_s, 3000) if reached is None else reached,
-        steps=1600,
-        lost=lost,
-        seen_by="camera",
-        square=True,
-    )
+        play = {"play_steps": 12 if self.sees else None, "within_steps": 4}
+        return found | play | {"seen_by": "camera"}
 
 
 @pytest.fixture
