@@ -1,4 +1,4 @@
-"""The commands of calibration: values kept, imported, restored, confirmed; screens that end."""
+"""The commands of calibration: values kept, imported, restored; screens that end; the wizard."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from robot.api.client import ControlClient, RequestError
@@ -23,15 +24,19 @@ from robot.calibration.step import Session
 from robot.calibration.versions import VersionFiles
 from robot.cli.main import run
 from robot.machine.confirmed_range import confirmable
+from robot.machine.scanner import as_jpeg
 from robot.settings import load_profile
 from robot.text.faults import Stopped
 from robot.twin.studio import OddScene
+from solver.cube.cube import Cube
 from solver.errors import ExitCode
-from tests.calibration.conftest import keep, painted
+from tests.calibration.conftest import keep, painted, show_cube
+from vision.frame import Frame
 
 ALL_OF_IT = confirmable(load_profile("cubotino"))
 LID = "actuators.lid.positions_us"
 
+SOLVED = Cube.solved().facelets()
 MENU: tuple[str, ...] = ()
 ALL = ("all", "--robot", "cubotino", "--real")
 FILE = {"format": 2, "robot": "cubotino", "size": 3, "values": {}}
@@ -256,3 +261,42 @@ def test_who_takes_over_ends_the_other_s_motion_and_the_other_is_told(daemon, as
     assert other.returncode == ExitCode.STOPPED
     assert last["error"] == "calibration-stopped" and f"pid {os.getpid()}" in last["reason"]
     assert ControlClient().status()["calibrator"] is None
+
+
+def test_steps_of_the_wizard_can_be_left_out_and_answer_for_it(daemon, ask):
+    show_cube(daemon, SOLVED)
+    daemon.scanner.readings = [SOLVED]
+    command = ("calibrate", "all", "--robot", "cubotino")
+    steps = [f"--skip={step}" for step in ("home", "positions", "camera")]
+    code, told, err = ask(*command, "--yes", *steps)
+    assert code == 0 and "shows the values kept" in err
+    assert [document["step"] for document in told] == ["colours", "timing"]
+    steps = [f"--skip={step}" for step in ("home", "positions", "colours", "timing")]
+    for grey, why in ((128, "no cube"), (0, "the picture is too dark")):
+        empty = as_jpeg(Frame(np.full((480, 640, 3), grey, np.uint8), "top", 0))
+        daemon.scanner.picture = lambda _, empty=empty: empty
+        code, told, _ = ask(*command, "--yes", *steps)
+        assert code == 1
+        assert told[-1]["views"]["U"][0].startswith(f"in view: {why}")
+    for wrong, why in (
+        (command, "--yes"),
+        ((*command, "--yes", "--set", "lid.ajar=1"), "lid.open"),
+        (("calibrate", "all", "--robot", "two-arm", "--yes"), "cubistd controls cubotino, not two"),
+    ):
+        code, _, err = ask(*wrong)
+        assert code == 2 and why in err
+
+
+def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(ask, tmp_path, monkeypatch):
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
+    code, told, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set=lid.open=1345")
+    assert code == 0, err
+    kept = next(one["values"] for one in told if one.get("step") == "positions")
+    assert kept == ALL_OF_IT | {"actuators.lid.positions_us.open": 1345}
+    order = list(dict.fromkeys(document["step"] for document in told if "step" in document))
+    assert order == ["positions", "home", "camera", "colours", "timing"]
+    assert [document["saved"] for document in told if document.get("step") == "colours"] == [True]
+    timing = next(one for one in told if one.get("step") == "timing")
+    assert all(row["planned_us"] == row["measured_us"] for row in timing["operations"])
+    assert "practising" in err
+    assert "all steps are done; nothing was kept" in err

@@ -1,24 +1,49 @@
-"""Calibration that measures: colours of a known cube, times of operations, a camera's view.
+"""Calibration that measures: servos placed and timed, colours, operations, a camera's view.
 
-The wizard runs these one after the other.
+A series of pictures shows the time of a servo's motion, as do films of the cube that it turns.
 """
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robot.api.calibrations import Calibration
+from robot.calibration.auto.film import FILMING, FilmedTravel, FilmRequest, find_travel, travel_us
 from robot.calibration.step import Bench, Row
 from robot.calibration.steps import camera
 from robot.calibration.steps.camera import CameraAdvice, QuadEditor
 from robot.calibration.steps.colours import ColoursRequest, measured_colours
+from robot.calibration.steps.positions import (
+    MOVING,
+    MoveRequest,
+    Placing,
+    jaw_position,
+    named_position,
+    position_keys,
+)
 from robot.calibration.steps.timing import measured_timing
+from robot.calibration.steps.travel import (
+    STILL_PICTURES,
+    STROBES,
+    Grey,
+    TravelRequest,
+    measured_travel,
+    motion_in,
+    why_unseen,
+)
 from robot.calibration.values import BadCalibration, apply
-from robot.machine.scanner import as_jpeg, stored_colours
+from robot.cli.measuring import conduct
+from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, direction_key
+from robot.machine.scanner import stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.records.documents import ApiRequest
@@ -30,14 +55,16 @@ from robot.twin.studio import Studio
 from solver.cube.cube import Cube
 from solver.errors import CubistError, InvalidRequest
 from tests.calibration.conftest import show_cube
+from tests.rig.fake_robot import LIMIT_S, FakeMachine
 from tests.rig.guide import FakeCalibrationClient
 from vision.frame import Frame
 from vision.measure.colour_space import USUAL
 
 CUBOTINO = load_profile("cubotino")
 SOLVED, TURNED = (Cube.solved().apply(moves).facelets() for moves in ("", "R U F2 L' D B"))
-
 MISREAD = SOLVED.replace("F" * 9, "UUUDDDFFF").replace("B" * 9, "UUUDDDBBB")
+NOISE = 0.8
+OPEN = "actuators.lid.positions_us.open"
 
 
 @pytest.mark.parametrize("facelets", [SOLVED, TURNED])
@@ -104,55 +131,9 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake):
     assert list(found.values) == ["actuators.lid.travel"]
     calibrated = apply(CUBOTINO, Calibration(robot="cubotino", values=found.values))
     assert [row.ms for row in calibrated.actuators["lid"].travel] == [360, 600, 720]
-    before, after = build_mechanism(CUBOTINO), build_mechanism(calibrated)
-    assert sum(t.duration_us for t in after.transitions) > sum(
-        t.duration_us for t in before.transitions
-    )
-
-
-def test_steps_of_the_wizard_can_be_left_out_and_answer_for_it(daemon, ask):
-    show_cube(daemon, SOLVED)
-    daemon.scanner.readings = [SOLVED]
-    command = ("calibrate", "all", "--robot", "cubotino")
-    steps = [f"--skip={step}" for step in ("home", "positions", "camera")]
-    code, told, err = ask(*command, "--yes", *steps)
-    assert code == 0 and "shows the values kept" in err
-    assert [document["step"] for document in told] == ["colours", "timing"]
-    steps = [f"--skip={step}" for step in ("home", "positions", "colours", "timing")]
-    for grey, why in ((128, "no cube"), (0, "the picture is too dark")):
-        empty = as_jpeg(Frame(np.full((480, 640, 3), grey, np.uint8), "top", 0))
-        daemon.scanner.picture = lambda _, empty=empty: empty
-        code, told, _ = ask(*command, "--yes", *steps)
-        assert code == 1
-        assert told[-1]["views"]["U"][0].startswith(f"in view: {why}")
-    for wrong, why in (
-        (command, "--yes"),
-        ((*command, "--yes", "--set", "lid.ajar=1"), "lid.open"),
-        (("calibrate", "all", "--robot", "two-arm", "--yes"), "cubistd controls cubotino, not two"),
-    ):
-        code, _, err = ask(*wrong)
-        assert code == 2 and why in err
-
-
-def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(ask, tmp_path, monkeypatch):
-    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
-    code, told, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set=lid.open=1345")
-    assert code == 0, err
-    kept = next(one["values"] for one in told if one.get("step") == "positions")
-    robot = load_profile("cubotino")
-    confirmed = {
-        f"actuators.{name}.positions_us.{position}": pulse
-        for name, servo in robot.actuators.items()
-        for position, pulse in servo.positions_us.items()
-    }
-    assert kept == confirmed | {"actuators.lid.positions_us.open": 1345}
-    order = list(dict.fromkeys(document["step"] for document in told if "step" in document))
-    assert order == ["positions", "home", "camera", "colours", "timing"]
-    assert [document["saved"] for document in told if document.get("step") == "colours"] == [True]
-    timing = next(one for one in told if one.get("step") == "timing")
-    assert all(row["planned_us"] == row["measured_us"] for row in timing["operations"])
-    assert "practising" in err
-    assert "all steps are done; nothing was kept" in err
+    robots = (CUBOTINO, calibrated)
+    before, after = (sum(t.duration_us for t in build_mechanism(r).transitions) for r in robots)
+    assert after > before
 
 
 @pytest.mark.parametrize("name", ["four-arm", "six-motor"])
@@ -179,3 +160,230 @@ def test_a_camera_s_view_is_taken_once_with_advice_for_each_face():
     assert sum(path.startswith("/picture") for path, _ in client.asked) == 1
     with pytest.raises(InvalidRequest, match="place R: camera top sees U"):
         list(CameraAdvice(FakeCalibrationClient().session, "top", "R").measure())
+
+
+def bar(at: float, rng: np.random.Generator) -> Grey:
+    """Return a picture, dark and noisy, of a bright bar."""
+    bright = 100 * np.clip(4 - np.abs(np.arange(80) - at), 0, 1)
+    return (bright + rng.normal(0, NOISE, (60, 80))).astype(np.float32)
+
+
+def pictures(positions: list[float]) -> list[tuple[int, Grey]]:
+    """Return pictures of a bar at these positions, one every 10 ms."""
+    rng = np.random.default_rng(1)
+    return [(number * 10_000, bar(at, rng)) for number, at in enumerate(positions)]
+
+
+@pytest.mark.parametrize("halfway", [0, 1], ids=["steady", "one picture like the one before"])
+def test_a_motion_is_found_between_its_pictures(halfway):
+    steps = [*range(1, 16), *[15] * halfway, *range(16, 31 - halfway)]
+    on_the_way = [20.0 + step for step in steps]
+    seen = motion_in(pictures([20.0] * 10 + on_the_way + [on_the_way[-1]] * 10))
+    assert seen.ended_us - seen.began_us == pytest.approx(300_000, abs=seen.within_us)
+    assert seen.within_us == 10_000
+
+
+@pytest.mark.parametrize(
+    ("positions", "why"),
+    [
+        ([20.0] * 40, "nothing in the picture moves"),
+        ([20.0] * 10 + [20.0 + step for step in range(30)], "still changes after 200 ms"),
+        ([20.0] * 10 + [60.0] + [20.0] * 20, "only 2 pictures during the motion: the camera's 100"),
+        (
+            [20.0] * 10 + [21.0, 22.0, 23.0] + [23.0] * 9 + [24.0, 25.0, 26.0] + [26.0] * 10,
+            "something hides the moving part",
+        ),
+    ],
+    ids=["still", "no end", "a glimpse", "out of sight on the way"],
+)
+def test_what_is_not_a_motion_from_beginning_to_end(positions, why):
+    assert motion_in(pictures(positions)) is None
+    assert why in why_unseen(pictures(positions), planned_us=100_000)
+
+
+def test_a_servo_s_travel_is_watched_while_it_moves(fake):
+    """Move the camera's bar in the first 30 pictures after the command."""
+    scene = pictures([20.0] * (STILL_PICTURES + 1) + [20.0 + n for n in range(1, 31)] + [50.0] * 90)
+    taken = itertools.count()
+    seen_all = threading.Event()
+
+    def glance() -> tuple[int, Grey]:
+        number = next(taken)
+        if number == 100:
+            seen_all.set()
+        return scene[min(number, len(scene) - 1)]
+
+    def perform(schedule: Schedule, _: Callable[[float], None]) -> int:
+        fake.motion.done.append("perform")
+        assert seen_all.wait(LIMIT_S), "nobody watches while it moves"
+        return schedule.duration_us
+
+    fake.scanner.glance, fake.motion.perform = glance, perform
+    request = TravelRequest(actuator="holder", between=["home", "cw"])
+    found = measured_travel(Bench(fake.machine(), CUBOTINO), request)
+    assert fake.motion.done == ["home", "jog holder 1500", "perform", "home"]
+    assert found.measured_us == pytest.approx(300_000, abs=found.within_us)
+    rows = found.values["actuators.holder.travel"]
+    (row,) = (row for row in rows if set(row["between"]) == {"home", "cw"})
+    assert row["ms"] == pytest.approx((found.measured_us + found.within_us) / 1e3, abs=0.1)
+
+
+@pytest.mark.parametrize("took_ms", [60, 110, 180])
+@pytest.mark.parametrize("rate", [12, 15, 20])
+def test_a_slow_camera_times_a_servo_by_motions_begun_at_different_times(fake, took_ms, rate):
+    """Move a bar from 20 to 50. A picture after the command waits until that has been sent."""
+    holder = CUBOTINO.actuators["holder"].positions_us
+    start, end, period_us = holder["home"], holder["cw"], round(1e6 / rate)
+    fake.motion.places["holder"] = start
+    begun, over, rng = threading.Event(), threading.Event(), np.random.default_rng(1)
+    clock = stills = ends = 0
+    began, watching = -1, False
+
+    def glance() -> tuple[int, Grey]:
+        nonlocal clock, stills
+        if watching and stills == STILL_PICTURES:
+            assert begun.wait(LIMIT_S)
+        stills += 1
+        clock += period_us
+        if clock >= ends:
+            over.set()
+        part = (fake.motion.places["holder"] - start) / (end - start)
+        if began >= 0:
+            part = min(1.0, max(0.0, (clock - began) / (1000 * took_ms)))
+        return clock, bar(20 + 30 * part, rng)
+
+    def settle() -> None:
+        nonlocal stills, watching
+        stills, watching = 0, True
+
+    def perform(schedule: Schedule, _: Callable[[float], None]) -> int:
+        nonlocal began, ends, watching
+        began = clock + schedule.turns[0].start_us + 4000
+        ends = clock + schedule.duration_us
+        over.clear()
+        begun.set()
+        assert over.wait(LIMIT_S)
+        begun.clear()
+        fake.motion.places["holder"], began, watching = end, -1, False
+        return schedule.duration_us
+
+    fake.scanner.glance, fake.scanner.settle, fake.motion.perform = glance, settle, perform
+    request = TravelRequest(actuator="holder", between=["home", "cw"])
+    found = measured_travel(Bench(fake.machine(), CUBOTINO), request)
+    assert found.measured_us is not None, found.why
+    assert found.measured_us == pytest.approx(1000 * took_ms, abs=found.within_us)
+    assert found.within_us < 0.12 * 1000 * took_ms and found.motions == 1 + STROBES
+
+
+@pytest.mark.parametrize(
+    ("actuator", "between", "aside", "why"),
+    [
+        ("wing", ["home", "cw"], {}, "'wing' is not a servo; the profile has"),
+        ("holder", ["home", "up"], {}, "holder has no position 'up'; it has"),
+        ("holder", ["home", "cw"], {"lid": "up"}, "lid has no position 'up'; it has"),
+        ("holder", ["home", "cw"], {"arm": "open"}, "'arm' is not a servo; the profile has"),
+    ],
+)
+def test_what_cannot_be_watched_is_said_before_anything_moves(fake, actuator, between, aside, why):
+    request = FilmRequest(actuator=actuator, between=between, aside=aside)
+    with pytest.raises(InvalidRequest, match=why):
+        FILMING.run(Bench(fake.machine(), CUBOTINO), request)
+    assert fake.motion.done == []
+
+
+def film(took_s: float, way: float, period_s: float, phase: float) -> list[tuple[int, float]]:
+    """Return the angles of a motion that begins 0.2 s after the first picture."""
+    times = np.arange(phase * period_s, 0.2 + took_s + 0.4, period_s)
+    return [(round(t * 1e6), way * min(1.0, max(0.0, (t - 0.2) / took_s))) for t in times]
+
+
+@given(
+    took_s=st.floats(0.15, 2.0),
+    way=st.sampled_from([90.0, -90.0, 180.0]),
+    period_s=st.floats(0.02, 0.05),
+    phase=st.floats(0, 1),
+)
+def test_a_filmed_motion_takes_as_long_as_it_takes(took_s, way, period_s, phase):
+    travels = [find_travel(film(took_s, way, period_s, part), way) for part in (phase, 0.3)]
+    found = travel_us([one for one in travels if one is not None])
+    assert found is not None
+    took, within = found
+    assert took == pytest.approx(took_s * 1e6, rel=0.002)
+    assert within <= 0.02 * took
+
+
+def filmed(took_us: float, count: int = 4) -> FilmedTravel:
+    times = 10_000.0 * np.arange(count)
+    return FilmedTravel(times, 90.0 * times / took_us, 90.0)
+
+
+@pytest.mark.parametrize(("other", "agree"), [(105_100, True), (105_200, False)])
+def test_two_films_agree_within_a_twentieth(other, agree):
+    assert (travel_us([filmed(100_000), filmed(other)]) is not None) is agree
+    assert (travel_us([filmed(other), filmed(100_000)]) is not None) is agree
+    found = travel_us([filmed(120_000, 9), filmed(100_000), filmed(100_100)])
+    assert found is not None and found[0] == pytest.approx(100_050, abs=1), "one differs"
+
+
+@pytest.mark.parametrize(
+    ("target", "steps"),
+    [(1500, []), (1550, [1550]), (1620, [1550, 1600, 1620]), (1390, [1450, 1400, 1390])],
+)
+def test_a_distant_position_is_approached_in_steps(target, steps):
+    client = FakeCalibrationClient()
+    session = client.session
+    position = named_position(session, "lid", "open", "servo")
+    conduct(Placing(session, position, target, 1500, gently=True), as_json=False)
+    moves = [(body["to"], body["begin_at"]) for path, body in client.asked if path == "/move"]
+    assert moves == [(None, 1500), *((step, None) for step in steps)]
+
+
+def test_positions_are_found_by_their_names():
+    session = FakeCalibrationClient(**{OPEN: 1340}).session
+    assert named_position(session, "lid", "open", "servo").value == 1340, "not the profile's"
+    for actuator, position, known in (
+        ("hat", "open", "there is no hat; the profile has holder, lid"),
+        ("lid", "up", "there is no position up; it has open, close, flip"),
+    ):
+        with pytest.raises(InvalidRequest, match=known):
+            named_position(session, actuator, position, "servo")
+    with pytest.raises(InvalidRequest, match="cubotino has no gripper at R: it has no grippers"):
+        jaw_position(session, "R", "open")
+    assert position_keys(CUBOTINO)["lid.open"] == OPEN
+    session = FakeCalibrationClient("two-arm").session
+    opened, closed = (jaw_position(session, "D", name) for name in ("open", "closed"))
+    assert (opened.actuator, opened.name, closed.name) == ("down-jaw", "open", "closed")
+    with pytest.raises(
+        InvalidRequest, match="two-arm has no gripper at L: it has grippers at R, D"
+    ):
+        jaw_position(session, "L", "open")
+
+
+def moved(fake: FakeMachine, contact: ConfirmedRange, profile: str, **asked: Any) -> Any:
+    bench = Bench(fake.machine(), load_profile(profile), contact)
+    found = MOVING.run(bench, MoveRequest(**asked))
+    return found.position, found.low, found.high
+
+
+def test_an_actuator_moves_and_what_it_has_walked_is_known(fake):
+    contact, lid = ConfirmedRange({}), {"actuator": "lid"}
+    with pytest.raises(NotConfirmed):
+        moved(fake, contact, "cubotino", **lid)
+    assert moved(fake, contact, "cubotino", **lid, begin_at=1340) == (1340, 1340, 1340)
+    assert moved(fake, contact, "cubotino", **lid, to=1350) == (1350, 1340, 1350)
+    assert moved(fake, contact, "cubotino", **lid, to=1330) == (1330, 1330, 1350)
+    assert moved(fake, contact, "cubotino", **lid) == (1330, 1330, 1350)
+    assert fake.motion.done == ["home-alone lid 1340", "jog lid 1350", "jog lid 1330"]
+    for to in (899, 2101):
+        with pytest.raises(InvalidRequest, match="its limits are 900 to 2100 us"):
+            moved(fake, contact, "cubotino", **lid, to=to)
+    with pytest.raises(InvalidRequest, match="there is no 'hat'; the profile has holder, lid"):
+        moved(fake, contact, "cubotino", actuator="hat", to=1)
+
+
+def test_a_motor_needs_its_direction_and_begins_at_its_own_start(fake):
+    with pytest.raises(NotConfirmed, match="the direction in which table turns"):
+        moved(fake, ConfirmedRange({}), "mindcuber", actuator="table")
+    contact = ConfirmedRange({direction_key("table"): False})
+    assert moved(fake, contact, "mindcuber", actuator="table", to=400) == (400, 0, 400)
+    assert fake.motion.done == ["home-alone table 0", "jog table 400"]
