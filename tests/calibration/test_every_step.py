@@ -31,18 +31,14 @@ from vision.measure.sticker_colours import FACES
 
 BY_ITSELF = "auto"
 """The step without questions or a person watching. It has its own tests."""
-
 TRIALS = [trial for name, step in STEPS.items() if name != BY_ITSELF for trial in step.trials]
-
 SOLVED = "".join(face * 9 for face in FACES)
 QUAD = "cameras.top.views.U.quad"
-
-TABLE = {"actuator": "table"}
 MOTOR = "actuators.table."
+COLOURS = {"colours": None}
 LONGER = [
-    {"between": ["rest", "hold"], "ms": 360.0, "held_ms": None, "one_way": False},
-    {"between": ["hold", "pull"], "ms": 450.0, "held_ms": None, "one_way": False},
-    {"between": ["rest", "pull"], "ms": 800.0, "held_ms": None, "one_way": False},
+    {"between": way, "ms": ms, "held_ms": None, "one_way": False}
+    for *way, ms in (("rest", "hold", 360.0), ("hold", "pull", 450.0), ("rest", "pull", 800.0))
 ]
 
 
@@ -69,6 +65,15 @@ class Case:
         return " ".join([self.step, *self.row])
 
 
+def stepper(what: str, option: str, keys: str, trial: str, **kept: Any) -> Case:
+    """Return the case of the table's motor. ``kept`` are values by their last part of the key."""
+    asked = {"turn": {"inverted": True}, "steps": {"turns": 2}, "speed": {"speed_steps_per_s": 800}}
+    values = {f"{MOTOR}{key}": value for key, value in kept.items()}
+    command = f"stepper {what} table {option}"
+    body = {"actuator": "table"} | asked.get(trial, {})
+    return Case("steppers", command, keys, body, trial, ("table", what), values)
+
+
 CASES = (
     Case(
         "positions",
@@ -79,42 +84,10 @@ CASES = (
         ("arm", "hold"),
         {"actuators.arm.positions_us.hold": 1510},
     ),
-    Case(
-        "steppers",
-        "stepper direction table --went wrong",
-        "m x y enter",
-        TABLE | {"inverted": True},
-        "turn",
-        ("table", "direction"),
-        {f"{MOTOR}invert_direction": True},
-    ),
-    Case(
-        "steppers",
-        "stepper steps table --turned 180",
-        "m up enter",
-        TABLE | {"turns": 2},
-        "steps",
-        ("table", "steps"),
-        {f"{MOTOR}steps_per_turn": 3200},
-    ),
-    Case(
-        "steppers",
-        "stepper speed table --last-good 920",
-        "m y y x enter",
-        TABLE | {"speed_steps_per_s": 800},
-        "speed",
-        ("table", "speed"),
-        {f"{MOTOR}max_speed_steps_per_s": 736},
-    ),
-    Case(
-        "steppers",
-        "stepper backlash table --to 2",
-        "m up up enter",
-        TABLE,
-        "play",
-        ("table", "backlash"),
-        {f"{MOTOR}backlash_steps": 2},
-    ),
+    stepper("direction", "--went wrong", "m x y enter", "turn", invert_direction=True),
+    stepper("steps", "--turned 180", "m up enter", "steps", steps_per_turn=3200),
+    stepper("speed", "--last-good 920", "m y y x enter", "speed", max_speed_steps_per_s=736),
+    stepper("backlash", "--to 2", "m up up enter", "play", backlash_steps=2),
     Case("home", "home --as-profile", "enter", {"as_profile": True}, "home"),
     Case("camera", "camera --place U", "f enter", {}, "picture", kept={QUAD: None}),
     Case(
@@ -127,22 +100,14 @@ CASES = (
         by_eye={"actuators.arm.travel": LONGER},
         code=1,
     ),
-    Case(
-        "colours",
-        "colours --solved",
-        "s enter",
-        {"facelets": SOLVED},
-        "colours",
-        kept={"colours": None},
-    ),
+    Case("colours", "colours --solved", "s enter", {"facelets": SOLVED}, "colours", kept=COLOURS),
     Case("timing", "timing", "m", {}, "timing"),
 )
 
 
 @pytest.fixture
 def profile_name() -> str:
-    """Return the profile of a robot that needs every step."""
-    return "mindcuber"
+    return "mindcuber"  # it needs every step
 
 
 @pytest.fixture
@@ -228,8 +193,6 @@ def enter_row(pilot: Pilot[int], row: tuple[str, ...]) -> None:
 SEES_DEGREES = 0.6
 """Smallest error of a part that a person sees by eye."""
 
-SPEED = 4.0
-
 
 @dataclass
 class Person:
@@ -251,35 +214,30 @@ class Person:
     def text_of(self, part: str) -> str:
         return str(self.pilot.app.screen.query_one(part, Static).content)
 
-    def error_of(self, pulse: int) -> float:
-        """Return the error in degrees of the heading's part at a pulse."""
+    def look(self) -> tuple[float, float]:
+        """Return the error of the heading's part in degrees, and in microseconds of pulse."""
         actuator, _, position = self.heading.rpartition(" ")
         key = f"actuators.{actuator}.positions_us.{position}"
-        return position_errors(self.profile, self.twin.misadjusted, {key: pulse})[key]
+        pulse = int(self.pilot.app.screen.query_one(Digits).value)
+        here, beyond = (
+            position_errors(self.profile, self.twin.misadjusted, {key: at})[key]
+            for at in (pulse, pulse + 100)
+        )
+        return abs(here), here * 100 / (beyond - here)
 
     async def place(self) -> None:
         """Bring the part in the heading to its correct position, and keep that."""
         for _ in range(2):  # it is next, and its position is unknown
             if "choose Begin" in self.text_of("#help"):
                 await self.press("b")
-        pulse = self._pulse
-        if abs(self._off(pulse)) > 60:
+        if abs(self.look()[1]) > 60:
             await self.press("g")
-        while abs(self.error_of(self._pulse)) > SEES_DEGREES:
-            off = self._off(self._pulse)
+        while self.look()[0] > SEES_DEGREES:
+            off = self.look()[1]
             size = next(size for size in (50, 10, 1) if abs(off) >= 0.6 * size)
             names = {50: ("pageup", "pagedown"), 10: ("up", "down"), 1: ("right", "left")}[size]
             await self.press(names[off > 0])
         await self.press("enter")
-
-    @property
-    def _pulse(self) -> int:
-        return int(self.pilot.app.screen.query_one(Digits).value)
-
-    def _off(self, pulse: int) -> float:
-        """Return the part's error in microseconds of pulse."""
-        slope = (self.error_of(pulse + 100) - self.error_of(pulse)) / 100
-        return self.error_of(pulse) / slope
 
 
 @pytest.mark.long
@@ -288,7 +246,7 @@ class Person:
 async def test_a_person_with_keys_alone_gets_a_robot_that_solves(robot, most):
     profile = load_profile(robot)
     truth = Misadjustment(94901)
-    with robot_to_practise_on(profile, misadjusted=truth, speed=SPEED) as twin:
+    with robot_to_practise_on(profile, misadjusted=truth, speed=4.0) as twin:
         client = ControlClient(timeout_s=LONGEST_TRIAL_S)
         session = Session(client, profile)
         with session.maintenance():
@@ -318,15 +276,9 @@ async def test_a_person_with_keys_alone_gets_a_robot_that_solves(robot, most):
         for number in range(3):
             twin.insert(scrambled(profile.cube.size, 2 + number))
             client.start()
-            assert wait_for_end(client) == "solved", number
+            with client.events() as events:
+                if client.status()["job"] is not None:
+                    next(event for event in events if event["event"] == "finished")
+            assert client.status()["last_run"]["outcome"] == "solved", number
             assert twin.solved
         assert twin.violations == []
-
-
-def wait_for_end(client: ControlClient) -> str | None:
-    """Return the outcome of the current job."""
-    with client.events() as events:
-        if client.status()["job"] is not None:
-            next(event for event in events if event["event"] == "finished")
-    last = client.status()["last_run"]
-    return last["outcome"]
