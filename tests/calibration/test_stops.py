@@ -42,24 +42,21 @@ EMERGENCY_S = 0.05
 LONGEST_TURN_S = 2.0
 """Longest board time of any one turn of these commands."""
 
-SERVO = ("calibrate", "servo", "lid", "close", "--to", "1500", "--try")
-TRAVEL = ("calibrate", "travel", "holder", "home", "cw", "--try")
-TIMING = ("calibrate", "timing", "--try")
-AUTO = ("calibrate", "auto", "--real", "--robot", "cubotino", "--json")
-HOME = ("calibrate", "home")
-
+AUTO = ("auto", "--real", "--robot", "cubotino", "--json")
 SCENES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "calibration": (SERVO, TRAVEL, TIMING),
+    "calibration": (
+        ("servo", "lid", "close", "--to", "1500", "--try"),
+        ("travel", "holder", "home", "cw", "--try"),
+        ("timing", "--try"),
+    ),
     "auto": (AUTO,),
-    "homing": (HOME,),
+    "homing": (("home",),),
 }
 STOPS = ("emergency stop", "stop", "Ctrl-C", "lost connection", "button")
 
-SIX_MOTOR, FOUR_ARM = load_profile("six-motor"), load_profile("four-arm")
+SIX_MOTOR = load_profile("six-motor")
 TURN = SIX_MOTOR.actuators_of(Stepper)["right"].steps_per_turn or 0
 ASKEW = TURN // 20
-JAWS = ("front-jaw", "back-jaw", "left-jaw")
-STEPS = 20
 
 
 @contextmanager
@@ -80,13 +77,12 @@ def daemon(command: tuple[str, ...]) -> Iterator[VirtualDaemon]:
 def lasts(command: tuple[str, ...]) -> tuple[float, float]:
     """Return when an undisturbed robot begins and ends its motion, in its own seconds."""
 
-    async def undisturbed(there: VirtualDaemon) -> int | None:
+    async def undisturbed(there: VirtualDaemon) -> None:
         async with there.running():
-            process = await there.command(*command)
+            process = await there.command("calibrate", *command)
             out, err = await process.communicate()
             assert process.returncode == 0, (out, err)
             await there.until_nobody_calibrates()
-        return process.returncode
 
     with daemon(command) as there:
         asyncio.run(undisturbed(there))
@@ -96,12 +92,14 @@ def lasts(command: tuple[str, ...]) -> tuple[float, float]:
 
 @dataclass
 class Ended:
-    """The end of a command that was stopped, and of the robot's motion."""
+    """The end of a command that was stopped.
+
+    ``fault``: the robot's; ``refusal``: the one that keeps the next person from calibrating.
+    """
 
     code: int | None
     out: str
     err: str
-    frozen_at_s: float
     fault: str | None
     refusal: str | None
 
@@ -110,7 +108,7 @@ async def stopped(there: VirtualDaemon, command: tuple[str, ...], how: str, at_s
     """Stop a command at a moment, and return how it ended."""
     async with there.running() as panel:
         there.freezer.freeze_at(at_s)
-        process = await there.command(*command)
+        process = await there.command("calibrate", *command)
         reading = asyncio.create_task(process.communicate())
         while not there.freezer.reached.is_set():
             assert not reading.done(), reading.result()
@@ -131,21 +129,16 @@ async def stopped(there: VirtualDaemon, command: tuple[str, ...], how: str, at_s
         await there.until_nobody_calibrates()
         await asyncio.to_thread(there.run.loop.pass_time, 3.0)
         fault = controller.status().fault
-        refusal = await asyncio.to_thread(_refusal, there)
-        at = there.freezer.frozen_at_s
-        assert at is not None
-        return Ended(
-            process.returncode, out.decode(), err.decode(), at, fault and fault.code, refusal
-        )
 
+        def refusal() -> str | None:
+            try:
+                with ControlClient(there.folder / "control.sock").maintenance():
+                    return None
+            except RequestError as refused:
+                return refused.code
 
-def _refusal(there: VirtualDaemon) -> str | None:
-    """Return the code of the fault that keeps the next person from calibrating."""
-    try:
-        with ControlClient(there.folder / "control.sock").maintenance():
-            return None
-    except RequestError as refused:
-        return refused.code
+        refused = await asyncio.to_thread(refusal)
+        return Ended(process.returncode, out.decode(), err.decode(), fault and fault.code, refused)
 
 
 def cases() -> Iterator[Any]:
@@ -168,9 +161,11 @@ def test_a_stopped_command_leaves_the_robot_at_rest_and_says_why(command, how, p
         before = there.store.load(there.run.profile)
         ended = asyncio.run(stopped(there, command, how, began_s + part * (ended_s - began_s)))
         assert there.store.load(there.run.profile) == before
-        after = there.recorder.after(ended.frozen_at_s)
+        frozen_at_s = there.freezer.frozen_at_s
+        assert frozen_at_s is not None
+        after = there.recorder.after(frozen_at_s)
         rested_s = max((at for at, _ in after), default=0.0)
-        moving = there.recorder.moving(ended.frozen_at_s)
+        moving = there.recorder.moving(frozen_at_s)
     emergency = how == "emergency stop"
     assert rested_s <= (EMERGENCY_S if emergency else LONGEST_TURN_S)
     assert {name for _, name in after} <= moving, "nothing begins after a stop"
@@ -236,21 +231,20 @@ def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start():
 
     A part that becomes unknown again is assumed to be at its start.
     """
-    with SimulatedRun(FOUR_ARM, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
+    profile = load_profile("four-arm")
+    with SimulatedRun(profile, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
         session = SimulatedCalibration(run)
         with session.maintenance():
             let_turn(session, ["right"])
             session.perform(MOVING, actuator="right", to=None)
-            session.perform(MOVING, actuator="right", to=STEPS)
-            places = {"right": STEPS}
-            for number, jaws in enumerate(JAWS):
-                first = 1600 + 10 * number
-                places[jaws] = first + 5
-                session.perform(MOVING, actuator=jaws, to=places[jaws], begin_at=first)
+            session.perform(MOVING, actuator="right", to=20)
+            places = {"right": 20, "front-jaw": 1605, "back-jaw": 1615, "left-jaw": 1625}
+            for jaw in list(places)[1:]:
+                session.perform(MOVING, actuator=jaw, to=places[jaw], begin_at=places[jaw] - 5)
             motion = session.motion
-            with session.contact.trusting(tuple(FOUR_ARM.actuators)):
+            with session.contact.trusting(tuple(profile.actuators)):
                 assert {name: motion.position(name) for name in places} == places
-                starts = {name: 1250 if "jaw" in name else 0 for name in FOUR_ARM.actuators}
+                starts = {name: 1250 if "jaw" in name else 0 for name in profile.actuators}
                 motion.home()
                 assert {name: motion.position(name) for name in starts} == starts
                 motion.jog("right", 0)
