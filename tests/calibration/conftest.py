@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +11,14 @@ import cv2
 
 from robot.api.client import ControlClient
 from robot.api.endpoints import Endpoint
-from robot.settings import load_profile
+from robot.machine.confirmed_range import confirmable
+from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
 from tests.daemon.conftest import controller, daemon, fake, maintenance_of, profile_name
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
 from vision.measure.colour_space import USUAL
 from vision.measure.sticker_colours import FACES, FaceColours
 
@@ -41,6 +46,18 @@ def painted(robot: str, odd: OddScene | None = None) -> bytes:
     studio = Studio(SimulatedRobot(load_profile(robot), scrambled(3, 1)))
     studio.disturbances.odd = odd
     return bytes(cv2.imencode(".jpg", cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR))[1])
+
+
+@contextmanager
+def calibrating(
+    profile: RobotProfile, *, confirmed: bool = False, seed: int = 1, **truth: Any
+) -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
+    """Hold a simulated robot in maintenance. ``seed``: its scramble; ``truth``: see the run."""
+    with SimulatedRun(profile, scrambled(profile.cube.size, seed), **truth) as run:
+        session = SimulatedCalibration(run)
+        session.keep(confirmable(profile) if confirmed else {})
+        with session.maintenance():
+            yield run, session
 
 
 def keep(values: dict[str, Any]) -> None:

@@ -22,9 +22,6 @@ from tests.rig.profiles import changed
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
-SEARCH_S = 0.1
-"""Seconds of search for each plan. With a full second some plans would be a little faster."""
-
 LEAST_WIDER, MOST_WIDER = -3.0, 10.0
 """Degrees by which jaws may open further than needed.
 
@@ -63,12 +60,11 @@ class Outcome:
         kept: Mapping[str, Any],
     ) -> Outcome:
         """Compare the values found with the truth."""
-        values = document["values"]
+        values, unsure = document["values"], document.get("uncertain", {})
         per_degree = degree_us(profile, parts_of(profile).rotations)
         off = position_errors(profile, truth, values)
         parts: list[float] = []
         uncertain: dict[str, float] = {}
-        unsure = document.get("uncertain", {})
         for name, settings in profile.actuators_of(Servo).items():
             servo = truth.servo(name, settings, per_degree)
             for position in settings.positions_us:
@@ -112,17 +108,14 @@ def wrong_motors(
         motor = truth.stepper(name, settings)
         turn = (settings.steps_per_turn or 0) * motor.microsteps
         right = {
-            "invert_direction": settings.invert_direction != motor.is_reversed,
-            "steps_per_turn": turn,
+            "invert_direction": (settings.invert_direction != motor.is_reversed, 0.0),
+            "steps_per_turn": (turn, 0.0),
+            "backlash_steps": ((motor.play_steps or 0) * motor.microsteps, max(1.0, turn / 360)),
         }
-        for field, value in right.items():
+        for field, (value, tolerance) in right.items():
             key = f"actuators.{name}.{field}"
-            if key in values and values[key] != value:
-                wrong[key] = values[key]
-        key = f"actuators.{name}.backlash_steps"
-        play = (motor.play_steps or 0) * motor.microsteps
-        if key in values and abs(values[key] - play) > max(1.0, turn / 360):
-            wrong[key] = (values[key], play)
+            if key in values and abs(values[key] - value) > tolerance:
+                wrong[key] = (values[key], value)
     return wrong
 
 
@@ -140,8 +133,9 @@ def at_pins_of_host(profile: RobotProfile) -> RobotProfile:
 
 def calibrated(name: str, misadjusted: str, *, solves: int = 0, size: int | None = None) -> Outcome:
     """Let a robot of a profile calibrate itself and then solve cubes, in simulated time."""
-    changes: dict[str, Any] = {"policy.search_s": SEARCH_S}
-    profile = at_pins_of_host(changed(name, changes | ({"cube.size": size} if size else {})))
+    # With a full second of search for each plan some would be a little faster.
+    changes = {"policy.search_s": 0.1} | ({"cube.size": size} if size else {})
+    profile = at_pins_of_host(changed(name, changes))
     truth = parse_misadjustment(misadjusted)
     cube = cube_put_in(profile.cube.size, truth.seed, truth)
     with SimulatedRun(profile, cube, misadjusted=truth) as run:

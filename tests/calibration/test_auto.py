@@ -195,8 +195,7 @@ def test_one_stage_is_found_alone(robot, only, stages, values):
 def test_a_cube_that_was_not_solved_ends_it(robot):
     robot.solves = [True, False]
     found, _ = calibrated(robot)
-    assert not found.is_found
-    assert found.values == {}
+    assert (found.is_found, found.values) == (False, {})
     assert isinstance(found.error, CubistError)
     assert "did not solve cube 2: it read UUU" in found.document["because"]
     assert found.document["because"].endswith("the picture is blurred")

@@ -220,7 +220,6 @@ def test_a_session_is_one_version_whose_values_say_where_they_come_from(
 
 
 def test_who_breaks_a_session_off_is_told_what_stays(daemon, ask):
-    """Check that values already kept stay, as one version that can be undone."""
     keep(ALL_OF_IT)
     daemon.motion.home = lambda *_: os.kill(child.pid, signal.SIGINT)
     with subprocess.Popen(
@@ -237,7 +236,6 @@ def test_who_breaks_a_session_off_is_told_what_stays(daemon, ask):
 
 
 def test_who_takes_over_ends_the_other_s_motion_and_the_other_is_told(daemon, ask, monkeypatch):
-    """Interrupt another process in the middle of a motion; only this process goes on."""
     moving = threading.Event()
 
     def homes_until_stopped(*_: Any) -> None:

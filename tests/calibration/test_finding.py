@@ -11,13 +11,11 @@ from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.layered_flipper import FlatPlace, fit_heights
 from robot.calibration.auto.proof import PROVING
 from robot.settings import load_profile
-from robot.twin.cube import scrambled
 from robot.twin.misadjustment import SPEED, parse_misadjustment
 from robot.twin.studio import OddScene
+from tests.calibration.conftest import calibrating
 from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome, calibrated
 from tests.rig.profiles import changed
-from tests.rig.simulated_calibration import SimulatedCalibration
-from tests.rig.simulated_run import SimulatedRun
 
 
 def test_raised_faces_tell_where_the_cube_was_reached_and_where_a_level_one_is():
@@ -48,13 +46,11 @@ def test_a_robot_that_was_not_built_as_drawn_calibrates_itself():
 
 
 def test_without_a_cube_in_view_nothing_moves():
-    with SimulatedRun(load_profile("cubotino"), scrambled(3, 1)) as run:
-        session = SimulatedCalibration(run)
+    with calibrating(load_profile("cubotino")) as (_, session):
         for camera in session.cameras.values():
             camera.studio.disturbances.odd = OddScene.NO_CUBE
         measurement = AutomaticCalibration(session)
-        with session.maintenance():
-            assert list(measurement.measure()) == []
+        assert list(measurement.measure()) == []
         assert set(session.trials) == {"picture"}
     assert "put a scrambled cube in" in measurement.document["because"]
     assert (measurement.is_found, measurement.values) == (False, {})
@@ -163,16 +159,13 @@ def test_a_robot_built_twice_as_badly_is_calibrated_or_says_why_not(name, seed):
 def test_a_robot_that_is_quicker_than_its_profile_plans_shorter_and_is_never_too_short():
     profile = changed("cubotino", QUICKER)
     truth = parse_misadjustment("3:0.1")
-    with SimulatedRun(profile, scrambled(3, 3), misadjusted=truth) as run:
-        session = SimulatedCalibration(run)
+    with calibrating(profile, seed=3, misadjusted=truth) as (run, session):
         measurement = AutomaticCalibration(session, faster=0.18)
-        with session.maintenance():
-            for _ in measurement.measure():
-                pass
-            document = measurement.document
-            session.try_out(document["values"])
-            solves = [session.perform(PROVING, solved=number > 0).solved for number in range(5)]
-        outcome = Outcome.of(profile, truth, document, run.robot.violations, {})
+        assert list(measurement.measure())
+        document = measurement.document
+        session.try_out(document["values"])
+        solves = [session.perform(PROVING, solved=number > 0).solved for number in range(5)]
+    outcome = Outcome.of(profile, truth, document, run.robot.violations, {})
     assert outcome.why_not == ""
     assert all(solves)
     assert outcome.violations == []

@@ -19,10 +19,8 @@ from robot.calibration.steps.positions import MOVING
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import CalibrationError
-from robot.twin.cube import scrambled
+from tests.calibration.conftest import calibrating
 from tests.rig.profiles import changed
-from tests.rig.simulated_calibration import SimulatedCalibration
-from tests.rig.simulated_run import SimulatedRun
 
 FACES = [np.eye(3)[[k % 3] * 9] for k in range(3)]
 """Faces of one colour each: no two share a sticker."""
@@ -37,22 +35,17 @@ def arm_at(**places: int) -> RobotProfile:
 def test_a_lid_that_was_left_down_is_opened_by_the_robot_and_by_nobody_s_hand(known: str) -> None:
     profile = load_profile("cubotino")
     down = profile.actuators["lid"].places["close"]
-    with SimulatedRun(profile, scrambled(3, 1)) as run:
-        session = SimulatedCalibration(run)
-        with session.maintenance():
-            session.keep(confirmable(profile) if known == "confirmed" else {})
-            session.import_values(confirmable(profile) if known == "imported" else {})
-            session.perform(MOVING, actuator="lid", to=down, begin_at=down)
-            findings = FlipperFinder(session).find()
-            if known == "confirmed":
-                assert next(findings).stage == "camera"
-                assert run.robot.place("lid") == "open"
-                return
-            with pytest.raises(
-                CalibrationError, match="with `cubist calibrate servo`, never by hand"
-            ):
-                next(findings)
-            assert session.perform(MOVING, actuator="lid", to=None).position == down
+    with calibrating(profile, confirmed=known == "confirmed") as (run, session):
+        session.import_values(confirmable(profile) if known == "imported" else {})
+        session.perform(MOVING, actuator="lid", to=down, begin_at=down)
+        findings = FlipperFinder(session).find()
+        if known == "confirmed":
+            assert next(findings).stage == "camera"
+            assert run.robot.place("lid") == "open"
+            return
+        with pytest.raises(CalibrationError, match="with `cubist calibrate servo`, never by hand"):
+            next(findings)
+        assert session.perform(MOVING, actuator="lid", to=None).position == down
 
 
 class World:
@@ -205,7 +198,6 @@ def test_a_reflection_or_a_face_that_stands_askew_is_no_quarter_turn() -> None:
 
 
 def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
-    """Check an arm that rests at 1000 us and pulls at 2000."""
     here = World(arm_at(rest=997))
     here.lid = here.finder.lid.at = 1000
     here.covers = lambda pulse: pulse >= 1200

@@ -5,8 +5,7 @@ Cameras at a cube's corner find its faces, and the angle of a turned one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,9 +43,8 @@ from robot.twin.misadjustment import Misadjustment, parse_misadjustment
 from robot.twin.render import Optics, Painter, StudioLight, moved_camera, place_camera
 from robot.twin.render import site_corners as true_corners
 from solver.files import JsonObject
+from tests.calibration.conftest import calibrating
 from tests.calibration.found import wrong_motors
-from tests.rig.simulated_calibration import SimulatedCalibration
-from tests.rig.simulated_run import SimulatedRun
 from vision.locate.face import FaceGrid, HintedSearch
 
 MINDCUBER = load_profile("mindcuber")
@@ -126,13 +124,9 @@ def test_finer_steps_cost_no_speed_where_the_board_makes_them():
     assert 0.9 * 32_000 < speeds.pop() <= 32_000
 
 
-@contextmanager
-def robot(name: str, misadjusted: str) -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
+def robot(name: str, misadjusted: str) -> AbstractContextManager[Any]:
     truth = parse_misadjustment(misadjusted)
-    with SimulatedRun(load_profile(name), scrambled(3, truth.seed), misadjusted=truth) as run:
-        session = SimulatedCalibration(run)
-        with session.maintenance():
-            yield run, session
+    return calibrating(load_profile(name), seed=truth.seed, misadjusted=truth)
 
 
 @pytest.mark.parametrize(
@@ -263,10 +257,6 @@ def picture(optics: Optics, body: CubeBody | None, *layers: tuple[str, float]) -
 
 @pytest.mark.parametrize("seed", [None, 1, 4])
 def test_faces_are_found_that_are_each_seen_too_much_from_the_side(seed):
-    """Find three faces, none of which is recognizable by itself.
-
-    The camera is as in the profile, or mounted askew.
-    """
     truth = None if seed is None else Misadjustment(seed).camera(CAMERA.name)
     optics = STRAIGHT if truth is None else moved_camera(STRAIGHT, truth)
     found = faces_in_view(CAMERA, picture(optics, scrambled(3, 1)), 3)
@@ -278,10 +268,8 @@ def test_faces_are_found_that_are_each_seen_too_much_from_the_side(seed):
 def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed):
     truth, camera = Misadjustment(seed), PROFILE.cameras[1]
     optics = moved_camera(place_camera(camera), truth.camera(camera.name))
-    with SimulatedRun(PROFILE, scrambled(3, seed), misadjusted=truth) as run:
-        session = SimulatedCalibration(run)
-        with session.maintenance():
-            _, image = take_picture(session, camera.name)
+    with calibrating(PROFILE, seed=seed, misadjusted=truth) as (_, session):
+        _, image = take_picture(session, camera.name)
     left = FaceGrid.from_corners(optics.project(true_corners("L")), 3)
     assert HintedSearch(image).near(left) is None
     found = faces_in_view(camera, image, 3)

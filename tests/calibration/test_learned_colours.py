@@ -18,23 +18,20 @@ from robot.calibration.steps.colours import LOOKING
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import apply
 from robot.daemon.colour_watch import ColourWatch
-from robot.machine.confirmed_range import confirmable
 from robot.machine.scanner import as_cube_face, stored_colours, stored_light
 from robot.planner import FaceView
 from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import ColourSettings
 from robot.text.outcomes import Outcome
-from robot.twin.cube import scrambled
 from robot.twin.render import Image
 from solver.cube.cube import Cube
 from solver.cube.orientation import all_orientations, site_facelets
 from solver.files import JsonObject
+from tests.calibration.conftest import calibrating
 from tests.rig.drifting_robot import FIRST_DAY, DriftingRobot
 from tests.rig.pictures import to_linear, to_srgb
 from tests.rig.profiles import changed
 from tests.rig.scenes import SCHEMES
-from tests.rig.simulated_calibration import SimulatedCalibration
-from tests.rig.simulated_run import SimulatedRun
 from vision.decide.reader import Unreadable, read_cube
 from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
 
@@ -93,11 +90,8 @@ def margin_of(profile: RobotProfile, lesson: Lesson) -> float:
 def measured(learned: ColourSettings | None) -> JsonObject:
     """Return the colours that `calibrate colours` finds on a robot that has learned some."""
     profile = CUBOTINO.model_copy(update={"colours": learned})
-    with SimulatedRun(profile, scrambled(3, 1)) as run:
-        session = SimulatedCalibration(run)
-        with session.maintenance():
-            session.keep(confirmable(profile))
-            return session.perform(LOOKING, facelets=None).values
+    with calibrating(profile, confirmed=True) as (_, session):
+        return session.perform(LOOKING, facelets=None).values
 
 
 def test_colours_are_measured_without_the_learned_light_that_they_replace():

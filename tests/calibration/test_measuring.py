@@ -125,7 +125,6 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake):
 
 @pytest.mark.parametrize("name", ["four-arm", "six-motor"])
 def test_a_robot_as_drawn_needs_no_advice(name):
-    """Take a camera at the cube's corner that sees three faces at an angle, and jaws at edges."""
     profile = load_profile(name)
     studio = Studio(SimulatedRobot(profile, scrambled(3, 1)))
     for settings in profile.cameras:

@@ -6,8 +6,7 @@ They include facts that neither sensor nor camera shows, and the results of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,24 +29,21 @@ from robot.calibration.trials.stepper_trials import (
     tried_steps,
     tried_turn,
 )
-from robot.machine.confirmed_range import confirmable
 from robot.motion.schedule import Schedule
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN
-from robot.twin.violations import Violation
 from solver.errors import InvalidRequest
+from tests.calibration.conftest import calibrating
 from tests.rig.guide import FakeCalibrationClient
 from tests.rig.profiles import changed
-from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
 STALL = 2400
 """Speed at which the motor stalls: half as much again as the profile's table needs."""
 
 TABLE = StepsRequest(actuator="table")
-
 INDEX = {
     "direction": 1,
     "speed_steps_per_s": 200,
@@ -56,9 +52,9 @@ INDEX = {
     "max_travel_steps": 900,
     "offset_steps": 10,
 }
-
 MINDCUBER = load_profile("mindcuber")
 SPEED = SpeedRequest(actuator="table")
+HELD = {"max_speed_steps_per_s": 1000.0, "max_acceleration_steps_per_s2": 8000}
 KEY = "actuators.table"
 
 
@@ -99,50 +95,33 @@ def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing, said)
         assert r.robot.body.held_upright().facelets() == before
 
 
-@contextmanager
-def confirmed(
-    profile: RobotProfile, **truth: Any
-) -> Iterator[tuple[SimulatedCalibration, list[Violation]]]:
-    """Calibrate a robot with confirmed positions; yield the session and the robot's violations."""
-    with SimulatedRun(profile, scrambled(profile.cube.size, 1), **truth) as run:
-        session = SimulatedCalibration(run)
-        session.keep(confirmable(profile))
-        with session.maintenance():
-            yield session, run.robot.violations
-
-
 @pytest.mark.parametrize(
     ("speed", "acceleration", "lost"), [(800, 7000, False), (3000, 60_000, True)]
 )
 def test_a_sensor_with_a_narrow_field_tells_lost_steps(speed, acceleration, lost):
     limits = {"speed_steps_per_s": speed, "acceleration_steps_per_s2": acceleration}
-    with confirmed(load_profile("cubotone")) as (session, _):
+    with calibrating(load_profile("cubotone"), confirmed=True) as (_, session):
         tried = session.perform(SPEEDING, actuator="table", **limits)
     assert (tried.lost, tried.seen_by, tried.square) == (lost, "sensor", True)
 
 
 def test_a_lift_whose_way_begins_at_its_end_stop_is_tried():
-    """Try both sides of the edge, including the one behind it."""
-    with confirmed(load_profile("crane")) as (session, violations):
+    with calibrating(load_profile("crane"), confirmed=True) as (run, session):
         tried = session.perform(SPEEDING, actuator="elevator")
         play = session.perform(PLAYING, actuator="elevator")
-    assert violations == []
+    assert run.robot.violations == []
     assert (tried.lost, tried.seen_by, play.play_steps) == (False, "sensor", 0)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("play", [0, 16])
 def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_stop(play):
-    """Calibrate a motor whose driver shows nothing while it stands.
-
-    No layer is let go of between quarter turns.
-    """
     arms = changed("four-arm-skr-pico", {"simulation.actuators.front": {"play_steps": play}})
-    with confirmed(arms, misadjusted=BUILT_AS_DRAWN) as (session, violations):
+    with calibrating(arms, confirmed=True, misadjusted=BUILT_AS_DRAWN) as (run, session):
         turned = session.perform(STEPPING, actuator="front")
         found = session.perform(PLAYING, actuator="front")
         sped = session.perform(SPEEDING, actuator="front")
-    assert violations == []
+    assert run.robot.violations == []
     # A quarter to either side is its range.
     assert (turned.steps, turned.found_steps) == (400, None)
     assert found.play_steps is not None and abs(found.play_steps - play) <= found.within_steps
@@ -226,11 +205,10 @@ def test_the_camera_finds_a_motor_that_lost_its_place(table, lost):
 
 
 def test_a_motor_that_loses_but_a_step_at_each_start_is_found_out(table):
-    """Check a motor that loses one step per turn, which the camera would not see once."""
     table.lost_each = 1
     still = Stillness(table)
     table.off = 1
-    assert not still.has_changed()
+    assert not still.has_changed(), "the camera does not see one"
     table.off = 0
     assert tried_speed(Bench(table, MINDCUBER), SPEED).lost
 
@@ -271,13 +249,10 @@ def test_play_is_measured_by_what_shows_it(table, by):
 @pytest.mark.parametrize(
     ("parts", "turn", "found"),
     [
-        (1, 1600, 1600),
+        *((1, turn, turn) for turn in (800, 1600, 3200, 12800)),
         (2, 1600, 800),
         (4, 1600, None),
-        (1, 3200, 3200),
-        (1, 12800, 12800),
         (1, 25600, None),
-        (1, 800, 800),
     ],
 )
 def test_a_turn_is_whole_where_it_looks_so(table, parts, turn, found):
@@ -341,11 +316,7 @@ def measured(measurement: Any, *answers: bool) -> Any:
         ({"what": "speed", "begin": 2000}, "max_speed_steps_per_s", 1840),
         ({"what": "speed", "begin": 2000, "end": 2299}, "max_speed_steps_per_s", 1600),
         ({"what": "speed", "last_good": 3000}, "max_speed_steps_per_s", 2400),
-        (
-            {"what": "acceleration", "held": True, "last_good": 10000},
-            "held",
-            {"max_speed_steps_per_s": 1000.0, "max_acceleration_steps_per_s2": 8000},
-        ),
+        ({"what": "acceleration", "held": True, "last_good": 10000}, "held", HELD),
     ],
 )
 def test_a_limit_is_four_fifths_of_what_was_good(motor, asked, field, value):

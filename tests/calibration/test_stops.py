@@ -227,10 +227,7 @@ def test_what_is_too_far_away_or_stopped_stays_and_is_named(steps, is_stopped):
 
 
 def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start():
-    """Give each part its first pulse and check that the others stay: they may hold the cube.
-
-    A part that becomes unknown again is assumed to be at its start.
-    """
+    """Check that parts that may hold the cube stay. One that becomes unknown is at its start."""
     profile = load_profile("four-arm")
     with SimulatedRun(profile, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
         session = SimulatedCalibration(run)
