@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -237,17 +239,14 @@ class View:
     def __init__(self, site: Site, size: int) -> None:
         self.profile = SimpleNamespace(cube=SimpleNamespace(size=size))
         self.site, self.size = site, size
-        self.tilt, self.layer, self.shift = 0.0, 0, 0
-        self.trembles: tuple[float, ...] = (0.0,)
+        self.tilt, self.layer = 0.0, 0
+        self.trembles: Iterator[float] = itertools.repeat(0.0)
         self.random = np.random.default_rng(1)
-        self.taken = 0
 
     def flat_picture(self, reach: float, half_width_px: int) -> Any:
         """See :meth:`RotationGauge.flat_picture`."""
         count = round(2 * reach * half_width_px)
-        self.taken += 1
-        degrees = self.tilt + self.trembles[self.taken % len(self.trembles)]
-        corners = TiltGauge(self.site).corners(degrees)
+        corners = TiltGauge(self.site).corners(self.tilt + next(self.trembles))
         edge = self.size * STICKER_PX
         drawn = np.float32([(0, 0), (edge, 0), (edge, edge), (0, edge)])
         pixels = np.float32((corners + reach) * half_width_px)
@@ -261,7 +260,7 @@ class View:
     def face(self) -> Any:
         """Return the stickers on black, uint8[h, w, 3]."""
         size = self.size
-        numbers = (np.arange(size * size).reshape(size, size) * 2 + self.shift) % len(PALETTE)
+        numbers = np.arange(size * size).reshape(size, size) * 2 % len(PALETTE)
         right, down = TOWARDS[self.site]
         line = -1 if right + down > 0 else 0
         if self.layer:
@@ -294,8 +293,8 @@ def test_a_cube_that_tilts_is_told_from_one_that_stays(site, size):
 
 def test_a_cube_that_trembles_is_measured_by_the_middle_and_one_that_moves_is_refused():
     view, part = watched()
-    view.trembles = (-0.5, 0.5)
+    view.trembles = itertools.cycle((-0.5, 0.5))
     assert part.degrees() == pytest.approx(0.0, abs=0.8)
-    view.trembles = (-4.0, 4.0)
+    view.trembles = itertools.cycle((-4.0, 4.0))
     with pytest.raises(CalibrationError, match="keeps moving"):
         part.degrees()

@@ -88,8 +88,6 @@ NOT_SEEN: dict[str, tuple[str, ...]] = {
 }
 """Positions only as exact as their reported uncertainty: the camera sees no motion there."""
 
-profiles = pytest.mark.parametrize("name", ROBOTS)
-
 QUICKER = {
     "simulation.actuators.holder.max_speed_us_per_s": 1.25 * 500 / 0.7,
     "simulation.actuators.lid.max_speed_us_per_s": 1.25 * 450 / 0.6,
@@ -99,7 +97,7 @@ QUICKER = {
 
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
-@profiles
+@pytest.mark.parametrize("name", ROBOTS)
 def test_every_robot_finds_its_positions_times_and_colours(name):
     seeds, positions, travels = ROBOTS[name]
     outcomes = {seed: calibrated(name, str(seed)) for seed in seeds}
@@ -142,7 +140,7 @@ def test_every_robot_finds_its_positions_times_and_colours(name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 21))
-@profiles
+@pytest.mark.parametrize("name", ROBOTS)
 def test_a_robot_built_twice_as_badly_is_calibrated_or_says_why_not(name, seed):
     outcome = calibrated(name, f"{seed}:2")
     if outcome.why_not:

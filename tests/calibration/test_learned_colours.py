@@ -38,7 +38,6 @@ from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
 CUBOTINO = load_profile("cubotino")
 LEARNING = {"policy.learn_colours": True, "policy.improve_while_turning": False}
 THAT_LEARNS = changed("cubotino", LEARNING)
-RUNS = 20
 PLACE = ("top", "U")
 """The only site its camera sees: all faces come there."""
 VIEWS = [
@@ -48,7 +47,7 @@ VIEWS = [
 
 
 class Room:
-    """A room with a moving lamp beside the camera, and the shadow of the robot's frame."""
+    """A room with a lamp beside the camera, and the shadow of the robot's frame."""
 
     def __init__(self, seed: int, *, lamp: float = 0.6) -> None:
         self._rng = np.random.default_rng(seed)
@@ -158,7 +157,7 @@ def test_only_a_cube_that_was_seen_to_be_solved_teaches(tmp_path, outcome, prove
 
 
 def under_a_lamp(robot: DriftingRobot) -> None:
-    """Put a moving lamp beside the camera, as in :class:`Room`."""
+    """Put a moving lamp beside the camera."""
     (view,) = CUBOTINO.cameras[0].views
     middle, half = np.mean(view.quad, axis=0), np.ptp(view.quad, axis=0).max() / 2
 
@@ -200,6 +199,6 @@ def test_a_robot_learns_from_a_solve_and_the_version_before_can_be_restored(tmp_
 def test_a_robot_gets_surer_over_twenty_solves(tmp_path):
     with DriftingRobot(THAT_LEARNS, tmp_path) as robot:
         under_a_lamp(robot)
-        assert robot.solve_and_drift(RUNS, 0.0) == RUNS
+        assert robot.solve_and_drift(20, 0.0) == 20
         found = margins(robot)
         assert mean(found[-5:]) > mean(found[:3]) + 1.5
