@@ -155,8 +155,8 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         )
     ),
     *(
-        (SKR, {changed_key: value}, key, text)
-        for changed_key, value, key, text in (
+        (SKR, {own: value}, key, text)
+        for own, value, key, text in (
             (f"{RIGHT}.driver.address", 2, "actuators.left.driver.address", "driver of right"),
             ("firmware.target", "rp2040", f"{RIGHT}.driver.sense_ohm", "give the sense resistor"),
             ("firmware.target", "atmega2560", f"{RIGHT}.driver", "cannot talk to stepper drivers"),
