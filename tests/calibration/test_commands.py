@@ -138,6 +138,8 @@ def test_a_file_confirms_only_what_was_confirmed_here(daemon, ask, tmp_path):
     file = exported(tmp_path, robot="mindcuber", values=ALL_OF_IT)
     code, _, err = ask("calibration", "import", file)
     assert code == 2 and "--from-another mindcuber" in err
+    code, _, err = ask("calibration", "import")
+    assert code == 2 and "give a FILE" in err
     code, _, err = ask("calibration", "import", file, "--from-another", "two-arm")
     assert code == 2 and "a calibration of mindcuber" in err
     assert ask("calibration", "show")[1][0]["values"] == {}

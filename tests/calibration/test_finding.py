@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import quantiles
-
 import numpy as np
 import pytest
 
@@ -83,7 +81,10 @@ NOT_SEEN: dict[str, tuple[str, ...]] = {
     ),
     "rubpyx": ("-clamp.positions_us.open",),
     "crane": ("squisher.positions_us.open",),
-    "cubotone": ("flipper.positions_us.low", "flipper.positions_us.high"),
+    "cubotone": (
+        *("flipper.positions_us.low", "flipper.positions_us.high"),
+        "lid.positions_us.read",  # a margin away from where the lid begins to hide the face
+    ),
     "mindcuber": ("arm.positions_us.rest", "arm.positions_us.pull"),
 }
 """Positions only as exact as their reported uncertainty: the camera sees no motion there."""
@@ -96,46 +97,36 @@ QUICKER = {
 
 
 @pytest.mark.long
-@pytest.mark.timeout(4 * 3600)
-@pytest.mark.parametrize("name", ROBOTS)
-def test_every_robot_finds_its_positions_times_and_colours(name):
-    seeds, positions, travels = ROBOTS[name]
-    outcomes = {seed: calibrated(name, str(seed)) for seed in seeds}
-    assert {seed: one.why_not for seed, one in outcomes.items() if one.why_not} == {}
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("name", "seed"), [(name, seed) for name, (seeds, *_) in ROBOTS.items() for seed in seeds]
+)
+def test_every_robot_finds_its_positions_times_and_colours(name, seed):
+    _, positions, travels = ROBOTS[name]
+    outcome = calibrated(name, str(seed))
+    assert (outcome.why_not, outcome.wrong_motors) == ("", {})
     # A trial loses the steps of a weak motor, which then gets a lower speed.
-    harmed = [
-        (seed, violation)
-        for seed, one in outcomes.items()
-        for violation in one.violations
-        if violation.kind != "lost-steps" or "lost" not in str(one.document["slower"])
-    ]
+    is_slowed = "lost" in str(outcome.document["slower"])
+    harmed = [one for one in outcome.violations if not (is_slowed and one.kind == "lost-steps")]
     assert harmed == []
-    assert {seed: one.wrong_motors for seed, one in outcomes.items() if one.wrong_motors} == {}
-    assert {len(one.off_degrees) for one in outcomes.values()} == {positions}
-    found = [
-        (seed, key, abs(degrees), one.uncertain_degrees[key])
-        for seed, one in outcomes.items()
-        for key, degrees in one.off_degrees.items()
-    ]
+    off = {key: abs(degrees) for key, degrees in outcome.off_degrees.items()}
+    assert len(off) == positions
     unseen = NOT_SEEN.get(name, ())
-    off = [degrees for _, key, degrees, _ in found if not key.endswith(unseen)]
-    if off:
-        assert quantiles(off, n=20)[-1] <= 2.0
-        assert max(off) <= 3.0
-    too_sure = [one for one in found if one[2] > one[3]]
-    assert len(too_sure) <= 0.05 * len(found)
-    assert [one for one in too_sure if one[1].endswith(unseen)] == []
-    wider = [degrees for one in outcomes.values() for degrees in one.wider_degrees.values()]
+    assert max((off[key] for key in off if not key.endswith(unseen)), default=0.0) <= 3.0
+    # An uncertainty holds for 95 % of the positions: one of a robot may be further off.
+    too_sure = [key for key, degrees in off.items() if degrees > outcome.uncertain_degrees[key]]
+    assert len(too_sure) <= 1
+    assert not any(key.endswith(unseen) for key in too_sure)
     way = 2.5 if name == "rubpyx" else 1.0  # its jaws travel that much further
+    wider = outcome.wider_degrees.values()
     assert all(LEAST_WIDER * way <= degrees <= MOST_WIDER * way for degrees in wider)
-    parts = [part for one in outcomes.values() for part in one.travel_parts]
-    assert len(parts) == travels * len(seeds)
+    assert len(outcome.travel_parts) == travels
     # Servos creep at the end of their travel, and a film of few pictures is less exact.
     longest = 1.15 * SLOWER_OF_PAIR if name in ("otvinta", "rubpyx") else 1.15
-    assert all(1.0 <= part <= longest for part in parts)
+    assert all(1.0 <= part <= longest for part in outcome.travel_parts)
     # Four grippers on servos measure twelve motions; a crane's solves take most of its time.
     longest_s = 1800 if name in ("otvinta", "rubpyx", "crane") else 600
-    assert max(one.document["took_s"] for one in outcomes.values()) <= longest_s
+    assert outcome.document["took_s"] <= longest_s
 
 
 @pytest.mark.long

@@ -30,7 +30,7 @@ from robot.calibration.steps.positions import (
     named_position,
     position_keys,
 )
-from robot.calibration.steps.timing import measured_timing
+from robot.calibration.steps.timing import measured_timing, single_operation_plans
 from robot.calibration.steps.travel import (
     STILL_PICTURES,
     STROBES,
@@ -46,6 +46,7 @@ from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, directio
 from robot.machine.scanner import stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
+from robot.planner.plan import moves_made
 from robot.records.documents import ApiRequest
 from robot.settings import load_profile
 from robot.text.faults import ScanError
@@ -121,6 +122,17 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake):
     robots = (CUBOTINO, calibrated)
     before, after = (sum(t.duration_us for t in build_mechanism(r).transitions) for r in robots)
     assert after > before
+
+
+@pytest.mark.parametrize("name", ["cubotino", "two-arm"])
+def test_timing_turns_every_layer_there_and_back(name):
+    plans = list(single_operation_plans(build_mechanism(load_profile(name))))
+    moves = [
+        move for plan in plans for move in moves_made(plan.mechanism, plan.start, plan.transitions)
+    ]
+    assert {move[0] for move in moves} == set("URFDLB")
+    assert Cube.from_moves(" ".join(moves)).is_solved
+    assert all(plan.end == later.start for plan, later in itertools.pairwise(plans))
 
 
 @pytest.mark.parametrize("name", ["four-arm", "six-motor"])

@@ -263,6 +263,7 @@ async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(controller):
 async def test_shutting_down_and_closing(controller, fake, eventually):
     fake.scanner.close = Mock()
     fake.motion.hold = threading.Event()
+    fake.planner.tables = [Progress("making tables", 0.25)]
     controller.prepare()
     await controller.start(SOLVE)
     await eventually(fake.motion.moving)
@@ -272,6 +273,7 @@ async def test_shutting_down_and_closing(controller, fake, eventually):
     assert not controller.power_off
     await controller.close()
     assert controller.preparation.state is None
+    assert fake.planner.is_cancelled
     assert fake.motion.done[-1] == "close"
     fake.scanner.close.assert_called_once()
     await controller.close()

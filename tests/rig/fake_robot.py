@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -292,6 +293,7 @@ class FakePlanner:
     better: FakePlan | None = None
     tables: list[Progress] = field(default_factory=list)
     tables_done: threading.Event = field(default_factory=threading.Event)
+    is_cancelled: bool = False
     toured_from: list[Any] = field(default_factory=list)
     planned_from: list[Any] = field(default_factory=list)
     faces_at_once: int = 1
@@ -320,7 +322,10 @@ class FakePlanner:
         for report in self.tables:
             progress(report)
         if self.tables:
-            assert self.tables_done.wait(LIMIT_S)
+            ends = time.monotonic() + LIMIT_S
+            while not (self.tables_done.wait(0.01) or cancel.is_set()):
+                assert time.monotonic() < ends
+            self.is_cancelled = cancel.is_set()
 
     def plan(
         self,
