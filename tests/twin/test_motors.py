@@ -297,3 +297,5 @@ def test_stallguard_needs_stealthchop_and_speed(line, steps_per_s, mode, lag, st
     for number in range(100):
         driver.step(1e6 / steps_per_s * number, lag)
     assert driver.diagnosis is stalls
+    driver.pass_time(1e6)
+    assert not driver.diagnosis, "a motor at rest does not stall"
