@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -32,10 +33,13 @@ from robot.calibration.steps.positions import (
 )
 from robot.calibration.steps.timing import measured_timing, single_operation_plans
 from robot.calibration.steps.travel import (
+    FINE_MS,
     STILL_PICTURES,
     STROBES,
     Grey,
+    Travel,
     TravelRequest,
+    TravelTime,
     measured_travel,
     motion_in,
     why_unseen,
@@ -255,6 +259,27 @@ def test_a_slow_camera_times_a_servo_by_several_motions_a_quick_one_by_one(
     rows = found.values["actuators.holder.travel"]
     (row,) = (row for row in rows if set(row["between"]) == {"home", "cw"})
     assert row["ms"] == pytest.approx((found.measured_us + found.within_us) / 1e3, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("seen", "ms", "text"),
+    [
+        ({"measured_us": 300_000, "within_us": 10_000}, 310, "took 300 ms"),
+        ({"why": "it is out of view"}, 700, "it is out of view"),  # as in the profile
+    ],
+)
+def test_a_travel_time_is_adjusted_from_what_the_camera_saw(seen, ms, text):
+    session = Mock(calibrated=CUBOTINO)
+    way = ("home", "cw")
+    session.perform.return_value = Travel(
+        actuator="holder", between=way, planned_us=500_000, **seen
+    )
+    travel = TravelTime(session, "holder", *way)
+    list(travel.measure())
+    assert (travel.value, travel.is_found) == (ms, "measured_us" in seen)
+    assert text in travel.text
+    travel.adjust(2)
+    assert travel.value == ms + 2 * FINE_MS
 
 
 @pytest.mark.parametrize(
