@@ -265,10 +265,13 @@ def test_motors_that_only_count_are_brought_back_while_the_count_is_known(mindcu
     assert mindcuber.calls == [("run", ("table", 390, 400))]
 
 
-def test_distrusted_positions_are_told_at_homing(mindcuber):
+def test_distrusted_positions_are_told_at_homing_also_by_the_next_controller(mindcuber):
     mindcuber.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))
-    with pytest.raises(RobotError, match="calibration was interrupted"):
-        mindcuber.motion.home()
+    heir = Robot("mindcuber")
+    mindcuber.motion.pass_losses_on(heir.motion)
+    for motion in (mindcuber.motion, heir.motion):
+        with pytest.raises(RobotError, match="calibration was interrupted"):
+            motion.home()
     other = Robot("mindcuber")
     other.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))
     other.motion.assume_start_positions()
