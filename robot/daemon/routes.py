@@ -338,7 +338,7 @@ ROUTES = (
     Route(
         endpoints.EXPORT,
         "All runs for other programs: runs.csv, runs.json or cstimer.json",
-        ("text/csv", "application/json"),
+        ("text/csv", "application/jsonl", "application/json"),
         _export,
         parameters=(Parameter("name", "path", {"type": "string", "pattern": EXPORT_PATTERN}),),
         errors=(404,),
@@ -501,8 +501,9 @@ def _answer(route: Route) -> JsonObject:
     if isinstance(route.answer, type):
         kind = "application/json" if route.handler else "application/jsonl"
         return _content(kind, route.answer.__name__)
-    binary = {"schema": {"type": "string", "format": "binary"}}
-    return dict.fromkeys(route.answer, binary)
+    binary: JsonObject = {"type": "string", "format": "binary"}
+    schemas = {media: {} if media == "application/json" else binary for media in route.answer}
+    return {media: {"schema": schema} for media, schema in schemas.items()}
 
 
 def _is_body_required(body: type[BaseModel]) -> bool:

@@ -115,7 +115,7 @@ def to_json(runs: Iterable[RunRecord]) -> str:
 
 EXPORTS: Mapping[str, tuple[str, Callable[[Iterable[RunRecord]], str]]] = {
     "runs.csv": ("text/csv", to_csv),
-    "runs.json": ("application/json", to_json),
+    "runs.json": ("application/jsonl", to_json),
     "cstimer.json": ("application/json", to_cstimer),
 }
 """Name of an export -> its media type, and the function that makes it."""

@@ -48,8 +48,11 @@ def test_every_operation_is_described_with_what_it_takes_and_how_it_fails():
         assert operation["responses"]["400"]["content"] == {
             "application/json": {"schema": {"$ref": "#/components/schemas/ErrorReply"}}
         }
-        is_stream = (route.method, route.path) in {("GET", "/events"), ("POST", "/maintenance")}
-        assert ("application/jsonl" in operation["responses"]["200"]["content"]) is is_stream
+        content = operation["responses"]["200"]["content"]
+        has_lines = route.path in {"/events", "/maintenance", "/exports/{name}"}
+        assert ("application/jsonl" in content) is has_lines
+        json_schema = content.get("application/json", {}).get("schema", {})
+        assert json_schema.get("type") != "string", route
         assert ("requestBody" in operation) is (route.body is not None)
         assert operation["summary"] == route.summary
         for part in re.findall(r"{(\w+)}", route.path):

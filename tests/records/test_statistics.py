@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.records.export import export_runs
+from robot.records.export import EXPORTS, export_runs
 from robot.records.latency import Stopwatch, percentile
 from robot.records.run_record import RunRecord
 from robot.records.statistics import compute_statistics
@@ -84,6 +84,19 @@ def test_only_attempts_count_and_days_begin_with_the_latest():
     assert (found.attempts, found.solved, found.best_s) == (4, 2, 5.0)
     assert [(day.attempts, day.solved) for day in found.days] == [(2, 1), (2, 1)]
     assert found.days[0].day > found.days[1].day
+
+
+READERS = {
+    "text/csv": lambda text: list(csv.DictReader(io.StringIO(text))),
+    "application/jsonl": lambda text: [json.loads(line) for line in text.splitlines()],
+    "application/json": json.loads,
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_export_can_be_read_as_its_media_type(name):
+    media, data = export_runs(name, solves([12.3, 45.6]))
+    assert len(READERS[media](data.decode())) == 2
 
 
 def test_spreadsheets_read_the_table():

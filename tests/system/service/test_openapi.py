@@ -70,10 +70,7 @@ LONG = pytest.mark.long, pytest.mark.timeout(1800)
     "options",
     [
         ("--max-examples", "3", "--seed", "1"),
-        *(
-            pytest.param(("--max-examples", "100", "--seed", seed, "--workers", "4"), marks=LONG)
-            for seed in "012"
-        ),
+        *(pytest.param(("--max-examples", "100", "--seed", seed), marks=LONG) for seed in "012"),
     ],
 )
 async def test_schemathesis_finds_nothing_while_idle(bench, options):
