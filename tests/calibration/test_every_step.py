@@ -12,9 +12,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Digits, Static
 
+from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient
 from robot.api.endpoints import Endpoint
-from robot.calibration.step import LONGEST_TRIAL_S, STEPS, Session
+from robot.calibration.step import LONGEST_TRIAL_S, STEPS, Session, steps_of
 from robot.cli.guide_screen import CalibrationApp
 from robot.daemon.routes import ROUTES
 from robot.guide.dialogs import step_dialog
@@ -282,3 +283,9 @@ async def test_a_person_with_keys_alone_gets_a_robot_that_solves(robot, most):
             assert client.status()["last_run"]["outcome"] == "solved", number
             assert twin.solved
         assert twin.violations == []
+
+
+def test_a_robot_lacks_the_steps_that_keep_something():
+    profile, nothing = load_profile("cubotino"), Calibration(robot="cubotino")
+    missing = [step.name for step in steps_of(profile) if not step.is_done(profile, nothing)]
+    assert missing == ["positions", "camera", "travel", "colours"]
