@@ -141,10 +141,12 @@ class LayeredFlipper:
         self._strength = self._hardest = self._askew = 0.0
         self._yaw = self._twist = self._loose = self._astray = 0.0
         self._depth = 1
+        # Quarters by which a person turned the turntable. Its motor counts only its own steps.
+        self._by_hand = 0.0
 
     def update(self, positions: Mapping[str, float]) -> None:
         """Apply the motors' ``positions``: the table in quarters, others in their own units."""
-        angle = positions[self._table]
+        angle = positions[self._table] + self._by_hand
         height = positions[self._elevator.motor]
         swung = self._flipper.part(positions[self._flipper.motor])
         if not self._started:
@@ -178,6 +180,9 @@ class LayeredFlipper:
         """See :meth:`SimulatedMechanism.set_square`."""
         self._twist = float(round(self._twist))
         self._yaw = float(round(self._yaw))
+        way = round(self._angle) - self._angle
+        self._angle += way
+        self._by_hand += way
 
     def pose(self) -> Pose:
         """Return the deviation of cube and upper rows from the body's recorded stickers."""
