@@ -107,8 +107,8 @@ def _composites_us(mechanism: Mechanism, start: State, moves: Sequence[Move]) ->
 def _name_by_three_faces(moves: Sequence[Move]) -> Iterator[Move]:
     """Yield the turns of U, R and F that change a 2x2x2 as ``moves`` do.
 
-    Turning D turns U the same way and then the whole cube about D, so ``D R`` is ``U B`` and that
-    is ``U F``: the faces of later moves are renamed.
+    Turning D turns U the same way and then the whole cube about D, so ``D R`` is ``U F``: the
+    faces of later moves are renamed.
     """
     held = Orientation(0)
     for move in moves:

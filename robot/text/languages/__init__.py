@@ -227,7 +227,7 @@ class Catalogue:
         }
 
     def _fault(self, english: str) -> str:
-        """Return a text of a fault; the file of these is only read when one is told."""
+        """Return the translation of a fault's text. The file is read when the first is needed."""
         if self.language == ENGLISH:
             return english
         return _fault_translations().get(english, {}).get(self.language, english)
